@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tp/tp.h - all of libtensor, in the order in which it is best read
+ */
+#ifndef TP_TP_H
+#define TP_TP_H
+
+#include "tp/version.h"
+#include "tp/macros.h"
+#include "tp/error.h"
+#include "tp/checked.h"
+#include "tp/endian.h"
+#include "tp/utf8.h"
+#include "tp/alloc.h"
+#include "tp/map.h"
+#include "tp/parallel.h"
+#include "tp/dtype.h"
+#include "tp/shape.h"
+#include "tp/storage.h"
+#include "tp/tensor.h"
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* storage.c - counted bytes */
+#include "storage.h"
+
+#include <stdatomic.h>
+
+#include "tp/checked.h"
+
+#include "banned.h"
+
+#define DATA_ALIGN 64
+
+struct tp_storage {
+	atomic_size_t count;
+	const struct tp_alloc *alloc;
+	enum tp_storage_kind kind;
+	bool writable;
+	void *data;
+	size_t nbytes;
+	void *block; /* owned: what was allocated, data lies inside */
+	size_t block_nbytes;
+	tp_release_fn *release;
+	void *release_ctx;
+};
+
+static enum tp_status
+new_handle(
+    const struct tp_alloc *alloc, struct tp_storage **out, struct tp_err *err)
+{
+	struct tp_storage *s = tp_mem_array(alloc, 1, sizeof(*s));
+
+	*out = s;
+	if (!s)
+		return tp_fail(
+		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a storage");
+	atomic_init(&s->count, 1);
+	s->alloc = alloc;
+	return TP_OK;
+}
+
+enum tp_status
+tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err)
+{
+	struct tp_storage *s = NULL;
+	enum tp_status rc;
+	size_t block_nbytes;
+
+	*out = NULL;
+	if (tp_add_size(nbytes, DATA_ALIGN, &block_nbytes))
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for %zu bytes", nbytes);
+	rc = new_handle(alloc, &s, err);
+	if (rc)
+		return rc;
+	s->block = tp_mem_array(alloc, block_nbytes, 1);
+	if (!s->block) {
+		tp_mem_free(alloc, s, 1, sizeof(*s));
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for %zu bytes", nbytes);
+	}
+	s->block_nbytes = block_nbytes;
+	s->kind = TP_STORAGE_OWNED;
+	s->writable = true;
+	s->data = (char *)s->block +
+		  (DATA_ALIGN - (uintptr_t)s->block % DATA_ALIGN) % DATA_ALIGN;
+	s->nbytes = nbytes;
+	*out = s;
+	return TP_OK;
+}
+
+enum tp_status
+tp_storage_wrap(const struct tp_alloc *alloc, enum tp_storage_kind kind,
+    void *data, size_t nbytes, bool writable, tp_release_fn *release, void *ctx,
+    struct tp_storage **out, struct tp_err *err)
+{
+	struct tp_storage *s = NULL;
+	enum tp_status rc = new_handle(alloc, &s, err);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	s->kind = kind;
+	s->writable = writable && kind != TP_STORAGE_MAPPED;
+	s->data = data;
+	s->nbytes = nbytes;
+	s->release = release;
+	s->release_ctx = ctx;
+	*out = s;
+	return TP_OK;
+}
+
+struct tp_storage *
+tp_storage_ref(struct tp_storage *s)
+{
+	if (s)
+		atomic_fetch_add_explicit(&s->count, 1, memory_order_relaxed);
+	return s;
+}
+
+void
+tp_storage_unref(struct tp_storage *s)
+{
+	if (!s ||
+	    atomic_fetch_sub_explicit(&s->count, 1, memory_order_acq_rel) != 1)
+		return;
+	if (s->release)
+		s->release(s->release_ctx, s->data, s->nbytes);
+	tp_mem_free(s->alloc, s->block, s->block_nbytes, 1);
+	tp_mem_free(s->alloc, s, 1, sizeof(*s));
+}
+
+const void *
+tp_storage_data(const struct tp_storage *s)
+{
+	return s->data;
+}
+
+void *
+tp_storage_data_mut(struct tp_storage *s)
+{
+	return s->writable ? s->data : NULL;
+}
+
+size_t
+tp_storage_nbytes(const struct tp_storage *s)
+{
+	return s->nbytes;
+}
+
+enum tp_storage_kind
+tp_storage_kind(const struct tp_storage *s)
+{
+	return s->kind;
+}
+
+const struct tp_alloc *
+tpi_storage_alloc(const struct tp_storage *s)
+{
+	return s->alloc;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor.c - making a tensor over a storage, and looking at it */
+#include "tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tp/checked.h"
+#include "tp/shape.h"
+
+#include "storage.h"
+
+#include "banned.h"
+
+/* A handle with room for rank sizes and strides. */
+static enum tp_status
+new_handle(const struct tp_alloc *alloc, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err)
+{
+	struct tp_tensor *t;
+
+	if (rank > TP_MAX_RANK)
+		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+		    "rank %u, the largest is %u", rank, TP_MAX_RANK);
+	t = tp_mem_array(alloc, 1, sizeof(*t));
+	if (t && rank > TPI_INLINE_RANK) {
+		t->heap_dims = tp_mem_array(alloc, 2 * rank, sizeof(int64_t));
+		if (!t->heap_dims) {
+			tp_mem_free(alloc, t, 1, sizeof(*t));
+			t = NULL;
+		}
+	}
+	if (!t)
+		return tp_fail(
+		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a tensor");
+	t->alloc = alloc;
+	t->rank = rank;
+	*out = t;
+	return TP_OK;
+}
+
+/* Every element that sizes and strides reach lies in the storage. */
+static enum tp_status
+check_inside(const struct tp_tensor *t, struct tp_err *err)
+{
+	const int64_t *sizes = tp_tensor_sizes(t);
+	uint64_t nbytes, n_reached;
+	int64_t low, high;
+	enum tp_status rc;
+
+	rc = tp_shape_extent(
+	    sizes, tp_tensor_strides(t), t->rank, &low, &high, err);
+	if (rc || t->n_elems == 0)
+		return rc;
+	if (t->first > INT64_MAX || (int64_t)t->first < -low)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "strides reach %" PRId64 " elements before the storage",
+		    -low - (int64_t)t->first);
+	if (tp_add_u64(t->first, (uint64_t)high, &n_reached) ||
+	    tp_add_u64(n_reached, 1, &n_reached))
+		return tp_fail(
+		    err, TP_EARG, TP_NO_OFFSET, "element offset overflows");
+	rc = tp_dtype_nbytes(t->dtype, n_reached, &nbytes, err);
+	if (rc)
+		return rc;
+	if (nbytes > tp_storage_nbytes(t->storage))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "a tensor of shape %s and dtype %s needs %" PRIu64
+		    " bytes, its storage has %zu",
+		    TP_SHAPE_TEXT(sizes, t->rank), tp_dtype_name(t->dtype),
+		    nbytes, tp_storage_nbytes(t->storage));
+	return TP_OK;
+}
+
+static enum tp_status
+make(const struct tp_alloc *alloc, struct tp_storage *storage,
+    enum tp_dtype dtype, const int64_t *sizes, const int64_t *strides,
+    unsigned rank, uint64_t first, struct tp_tensor **out, struct tp_err *err)
+{
+	struct tp_tensor *t = NULL;
+	enum tp_status rc;
+	uint64_t n;
+
+	if (tp_dtype_bits(dtype) == 0)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "tensors of dtype %s are not held in memory",
+		    tp_dtype_name(dtype));
+	rc = tp_shape_numel(sizes, rank, &n, err);
+	if (rc)
+		return rc;
+	rc = new_handle(alloc, rank, &t, err);
+	if (rc)
+		return rc;
+	t->dtype = dtype;
+	t->first = first;
+	t->n_elems = n;
+	if (rank)
+		memcpy(tpi_tensor_dims(t), sizes, rank * sizeof(*sizes));
+	if (strides && rank)
+		memcpy(tpi_tensor_dims(t) + rank, strides,
+		    rank * sizeof(*strides));
+	else
+		tp_shape_strides(sizes, rank, tpi_tensor_dims(t) + rank);
+	t->storage = tp_storage_ref(storage);
+	rc = check_inside(t, err);
+	if (rc) {
+		tp_tensor_free(t);
+		return rc;
+	}
+	*out = t;
+	return TP_OK;
+}
+
+enum tp_status
+tp_tensor_new(struct tp_storage *storage, enum tp_dtype dtype,
+    const int64_t *sizes, const int64_t *strides, unsigned rank, uint64_t first,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	*out = NULL;
+	return make(tpi_storage_alloc(storage), storage, dtype, sizes, strides,
+	    rank, first, out, err);
+}
+
+enum tp_status
+tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
+    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err)
+{
+	struct tp_storage *storage = NULL;
+	uint64_t n, nbytes;
+	enum tp_status rc;
+	size_t size;
+
+	*out = NULL;
+	rc = tp_shape_numel(sizes, rank, &n, err);
+	if (!rc)
+		rc = tp_dtype_nbytes(dtype, n, &nbytes, err);
+	if (rc)
+		return rc;
+	if (tp_u64_to_size(nbytes, &size))
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for %" PRIu64 " bytes", nbytes);
+	rc = tp_storage_new(alloc, size, &storage, err);
+	if (rc)
+		return rc;
+	rc = make(alloc, storage, dtype, sizes, NULL, rank, 0, out, err);
+	tp_storage_unref(storage);
+	return rc;
+}
+
+void
+tp_tensor_free(struct tp_tensor *t)
+{
+	if (!t)
+		return;
+	tp_storage_unref(t->storage);
+	tp_mem_free(t->alloc, t->heap_dims, 2 * t->rank, sizeof(int64_t));
+	tp_mem_free(t->alloc, t, 1, sizeof(*t));
+}
+
+enum tp_dtype
+tp_tensor_dtype(const struct tp_tensor *t)
+{
+	return t->dtype;
+}
+
+unsigned
+tp_tensor_rank(const struct tp_tensor *t)
+{
+	return t->rank;
+}
+
+const int64_t *
+tp_tensor_sizes(const struct tp_tensor *t)
+{
+	return t->heap_dims ? t->heap_dims : t->inline_dims;
+}
+
+const int64_t *
+tp_tensor_strides(const struct tp_tensor *t)
+{
+	return tp_tensor_sizes(t) + t->rank;
+}
+
+uint64_t
+tp_tensor_numel(const struct tp_tensor *t)
+{
+	return t->n_elems;
+}
+
+uint64_t
+tp_tensor_first(const struct tp_tensor *t)
+{
+	return t->first;
+}
+
+struct tp_storage *
+tp_tensor_storage(const struct tp_tensor *t)
+{
+	return t->storage;
+}
+
+bool
+tp_tensor_is_row_major(const struct tp_tensor *t)
+{
+	return tp_shape_is_row_major(
+	    tp_tensor_sizes(t), tp_tensor_strides(t), t->rank);
+}
+
+/* Where the first element begins, or false if inside a byte. */
+static bool
+first_byte(const struct tp_tensor *t, size_t *at)
+{
+	unsigned bits = tp_dtype_bits(t->dtype);
+
+	if (bits < 8 && t->first * bits % 8)
+		return false;
+	*at = (size_t)(bits < 8 ? t->first * bits / 8 : t->first * (bits / 8));
+	return true;
+}
+
+const void *
+tp_tensor_data(const struct tp_tensor *t)
+{
+	const char *data = tp_storage_data(t->storage);
+	size_t at;
+
+	return first_byte(t, &at) ? data + at : NULL;
+}
+
+void *
+tp_tensor_data_mut(struct tp_tensor *t)
+{
+	char *data = tp_storage_data_mut(t->storage);
+	size_t at;
+
+	return data && first_byte(t, &at) ? data + at : NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.h - what a tensor handle holds, for the files of libtensor
+ */
+#ifndef TPI_TENSOR_H
+#define TPI_TENSOR_H
+
+#include "tp/tensor.h"
+
+#define TPI_INLINE_RANK 5
+
+struct tp_tensor {
+	const struct tp_alloc *alloc;
+	struct tp_storage *storage;
+	enum tp_dtype dtype;
+	unsigned rank;
+	uint64_t first; /* element at index (0, …, 0) */
+	uint64_t n_elems;
+	/* Sizes, then strides: inline up to rank 5, else 2 * rank on the heap.
+	 */
+	int64_t inline_dims[2 * TPI_INLINE_RANK];
+	int64_t *heap_dims;
+};
+
+static inline int64_t *
+tpi_tensor_dims(struct tp_tensor *t)
+{
+	return t->heap_dims ? t->heap_dims : t->inline_dims;
+}
+
+#endif

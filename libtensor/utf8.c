@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* utf8.c - strict UTF-8 (RFC 3629, section 4) */
+#include "tp/utf8.h"
+
+#include <string.h>
+
+#include "banned.h"
+
+size_t
+tp_utf8_decode(const char *s, size_t n, uint32_t *code)
+{
+	const unsigned char *b = (const unsigned char *)s;
+	uint32_t c = b[0];
+	size_t len;
+
+	if (c < 0x80) {
+		*code = c;
+		return 1;
+	}
+	if (c < 0xc2 || c > 0xf4)
+		return 0;
+	len = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	if (n < len)
+		return 0;
+	c &= 0x7fu >> len;
+	for (size_t i = 1; i < len; i++) {
+		if ((b[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (b[i] & 0x3fu);
+	}
+	/* Overlong forms, surrogates, and what lies above the last plane. */
+	if (len == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000)))
+		return 0;
+	if (len == 4 && (c < 0x10000 || c > 0x10ffff))
+		return 0;
+	*code = c;
+	return len;
+}
+
+size_t
+tp_utf8_check(const char *s, size_t n)
+{
+	const uint64_t high_bits = UINT64_C(0x8080808080808080);
+	size_t i = 0;
+
+	while (i < n) {
+		uint64_t word;
+		uint32_t code;
+		size_t len;
+
+		/* Most names are ASCII: eight bytes a step. */
+		if (n - i >= 8) {
+			memcpy(&word, s + i, 8);
+			if (!(word & high_bits)) {
+				i += 8;
+				continue;
+			}
+		}
+		len = tp_utf8_decode(s + i, n - i, &code);
+		if (len == 0)
+			return i;
+		i += len;
+	}
+	return n;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dtype.c: names, sizes and the byte counts of packed elements */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tp/dtype.h"
+
+static void
+every_name_finds_its_dtype(void **state)
+{
+	(void)state;
+	for (int i = TP_DTYPE_NONE + 1; i < TP_DTYPE_COUNT; i++)
+		assert_int_equal(tp_dtype_find(tp_dtype_name(i)), i);
+	assert_int_equal(tp_dtype_find("BFloat16"), TP_DTYPE_BF16);
+	assert_int_equal(tp_dtype_find("none"), TP_DTYPE_NONE);
+	assert_int_equal(tp_dtype_find(""), TP_DTYPE_NONE);
+	assert_int_equal(tp_dtype_find("f322"), TP_DTYPE_NONE);
+}
+
+static void
+packed_elements_fill_bytes(void **state)
+{
+	static const struct {
+		enum tp_dtype dtype;
+		uint64_t n, nbytes;
+	} rows[] = {
+	    {TP_DTYPE_U4, 0, 0},
+	    {TP_DTYPE_U4, 1, 1},
+	    {TP_DTYPE_U4, 2, 1},
+	    {TP_DTYPE_U4, 5, 3},
+	    {TP_DTYPE_I2, 4, 1},
+	    {TP_DTYPE_I2, 5, 2},
+	    {TP_DTYPE_F6E2M3, 4, 3},
+	    {TP_DTYPE_F6E2M3, 5, 4},
+	    {TP_DTYPE_F32, 3, 12},
+	    {TP_DTYPE_C128, 2, 32},
+	    {TP_DTYPE_U8, UINT64_MAX, UINT64_MAX},
+	    {TP_DTYPE_I4, UINT64_MAX, UINT64_C(1) << 63},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t nbytes = 77;
+
+		assert_int_equal(
+		    tp_dtype_nbytes(rows[i].dtype, rows[i].n, &nbytes, NULL),
+		    TP_OK);
+		assert_int_equal(nbytes, rows[i].nbytes);
+	}
+}
+
+static void
+overflow_and_strings_are_refused(void **state)
+{
+	struct tp_err err = TP_ERR_INIT;
+	uint64_t nbytes = 77;
+
+	(void)state;
+	assert_int_equal(tp_dtype_nbytes(TP_DTYPE_F32, (UINT64_C(1) << 62) + 1,
+			     &nbytes, &err),
+	    TP_ELIMIT);
+	assert_int_equal(
+	    tp_dtype_nbytes(TP_DTYPE_U16, UINT64_MAX, &nbytes, &err),
+	    TP_ELIMIT);
+	assert_int_equal(
+	    tp_dtype_nbytes(TP_DTYPE_STRING, 1, &nbytes, &err), TP_EARG);
+	assert_int_equal(nbytes, 77);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_name_finds_its_dtype),
+	    cmocka_unit_test(packed_elements_fill_bytes),
+	    cmocka_unit_test(overflow_and_strings_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
