@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source.h - bytes in
+ *
+ * A source is a regular file (or a spooled copy of standard input) of a size
+ * fixed when it was opened. Structure and payloads are read by pread, so a file
+ * that someone truncates meanwhile is an error and not a signal; only
+ * tp_reader_tensor maps. A source is counted: mappings hold a reference.
+ */
+#ifndef TPI_SOURCE_H
+#define TPI_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tp/alloc.h"
+#include "tp/error.h"
+
+struct tpi_source {
+	const struct tp_alloc *alloc;
+	char *path;
+	size_t path_size;
+	int fd;
+	uint64_t size;
+	uint64_t device, inode; /* who it is, whatever the path */
+	bool may_map;
+};
+
+/* "-" is standard input. TP_EIO for what is no readable regular file. */
+enum tp_status tpi_source_open(const struct tp_alloc *alloc, const char *path,
+    struct tpi_source **out, struct tp_err *err);
+
+/* Adopt an open descriptor (closed also on failure); path is for messages. */
+enum tp_status tpi_source_from_fd(const struct tp_alloc *alloc, int fd,
+    const char *path, struct tpi_source **out, struct tp_err *err);
+
+/* NULL is allowed. Mappings that were handed out stay valid. */
+void tpi_source_close(struct tpi_source *s);
+
+/* Exactly n bytes at offset, or TP_EIO: also when the file has become short. */
+enum tp_status tpi_source_read(const struct tpi_source *s, uint64_t offset,
+    void *buf, size_t n, struct tp_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.h - how a stream is made
+ *
+ * A stream is a struct that begins with struct tp_stream and two functions.
+ * One whose rest lies in a file as it is says so (src), and a sink then copies
+ * it inside the kernel; it must still be readable.
+ */
+#ifndef TPI_STREAM_H
+#define TPI_STREAM_H
+
+#include "tp/format.h"
+
+#include "source.h"
+
+struct tp_stream {
+	uint64_t nbytes; /* in all */
+	uint64_t pos;	 /* read so far, kept by tp_stream_read */
+	/* Not NULL: byte `pos` lies at offset + pos of this source, and so on.
+	 */
+	const struct tpi_source *src;
+	uint64_t offset;
+	/* Exactly n bytes from pos on, n <= nbytes - pos, n > 0. */
+	enum tp_status (*read)(
+	    struct tp_stream *s, void *buf, size_t n, struct tp_err *err);
+	/* Frees the stream itself too. */
+	void (*close)(struct tp_stream *s);
+};
+
+/* Buffers that streams and sinks pass data through. */
+#define TPI_CHUNK ((size_t)256 << 10)
+
+/*
+ * The nbytes at offset of src, as they lie. check_crc: compare with crc32c at
+ * the end, which forbids copying inside the kernel. what names it in messages.
+ */
+enum tp_status tpi_stream_raw(const struct tp_alloc *alloc,
+    const struct tpi_source *src, uint64_t offset, uint64_t nbytes,
+    bool check_crc, uint32_t crc32c, struct tp_str what, struct tp_stream **out,
+    struct tp_err *err);
+
+/* Bytes in memory, borrowed: they must outlive the stream. */
+enum tp_status tpi_stream_memory(const struct tp_alloc *alloc, const void *data,
+    size_t nbytes, struct tp_stream **out, struct tp_err *err);
+
+#endif
