@@ -19,8 +19,8 @@
 
 enum tpi_cap {
 	TPI_CAP_METADATA = 1,
-	TPI_CAP_ALIAS = 2,	  /* entries may share a storage */
-	TPI_CAP_STRIDES = 4,	  /* layouts other than row-major */
+	TPI_CAP_ALIAS = 2,   /* entries may share a storage, if loses agrees */
+	TPI_CAP_STRIDES = 4, /* layouts other than row-major */
 	TPI_CAP_QUANTIZATION = 8, /* quantizer records */
 	TPI_CAP_SPARSE = 16,
 	TPI_CAP_HARDENED = 32, /* fuzzed: takes part in probing */
@@ -56,11 +56,13 @@ struct tp_format {
 	/* True if the format stores that dtype with this count of elements. */
 	bool (*holds_dtype)(enum tp_dtype dtype, uint64_t n_elems);
 	/*
-	 * Losses beyond those that caps and holds_dtype tell, or NULL: bits and
-	 * words as in tp_format_loses.
+	 * Losses of entry i beyond those that caps and holds_dtype tell, or
+	 * NULL. Bits of enum tp_loss_kind; why is filled when there are any.
+	 * shared: an earlier entry lies in the same storage.
 	 */
 	unsigned (*loses)(const struct tp_create_options *options,
-	    const struct tp_model *m, size_t i, char why[TP_WHY_SIZE]);
+	    const struct tp_model *m, size_t i, bool shared,
+	    char why[TP_WHY_SIZE]);
 	bool (*keeps_attachment)(struct tp_str name); /* NULL: none */
 	/*
 	 * Lay out the file: every offset known. Opens sinks through

@@ -5,7 +5,7 @@
  * A source is a regular file (or a spooled copy of standard input) of a size
  * fixed when it was opened. Structure and payloads are read by pread, so a file
  * that someone truncates meanwhile is an error and not a signal; only
- * tp_reader_tensor maps. A source is counted: mappings hold a reference.
+ * tp_reader_tensor maps, and a mapping outlives its source.
  */
 #ifndef TPI_SOURCE_H
 #define TPI_SOURCE_H
@@ -35,7 +35,7 @@ enum tp_status tpi_source_open(const struct tp_alloc *alloc, const char *path,
 enum tp_status tpi_source_from_fd(const struct tp_alloc *alloc, int fd,
     const char *path, struct tpi_source **out, struct tp_err *err);
 
-/* NULL is allowed. Mappings that were handed out stay valid. */
+/* NULL is allowed. */
 void tpi_source_close(struct tpi_source *s);
 
 /* Exactly n bytes at offset, or TP_EIO: also when the file has become short. */

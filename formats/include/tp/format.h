@@ -55,6 +55,7 @@ TP_API struct tp_limits tp_limits_default(void);
  */
 
 #define TP_NONE SIZE_MAX /* no index */
+#define TP_WHY_SIZE 160
 
 enum tp_encoding {
 	TP_ENC_RAW,   /* the bytes as they lie */
@@ -272,7 +273,7 @@ enum tp_loss_kind {
 	TP_LOSS_STRIDES = 16,
 	TP_LOSS_QUANTIZATION = 32,
 	TP_LOSS_SPARSE = 64,
-	TP_LOSS_ALL = 127,
+	TP_LOSS_ALL = 127, /* not a kind: the bits of all */
 };
 
 /* "metadata", "dtype", …; and back, 0 if none. */
@@ -297,17 +298,16 @@ struct tp_create_options {
 struct tp_writer;
 
 /*
- * Which of the kinds of loss entry i of the model would suffer in a file made
- * with these options, as bits. why (may be NULL) receives a few words on the
- * gravest. The same answers are what tp_create refuses.
+ * What a file made with these options could not hold of the model: fn is called
+ * for each loss with the entry (TP_NONE: the model itself) and a few words, and
+ * the kinds are returned as bits. An alias is reported at the second and later
+ * entries of a storage. tp_create refuses a model for which this is not 0.
  */
-#define TP_WHY_SIZE 160
+typedef void tp_loss_fn(
+    void *ctx, size_t entry, enum tp_loss_kind kind, const char *why);
 TP_API unsigned tp_format_loses(const struct tp_format *f,
-    const struct tp_create_options *options, const struct tp_model *m, size_t i,
-    char why[TP_WHY_SIZE]);
-/* The same for what belongs to the model: metadata. */
-TP_API unsigned tp_format_loses_model(
-    const struct tp_format *f, const struct tp_model *m);
+    const struct tp_create_options *options, const struct tp_model *m,
+    tp_loss_fn *fn, void *ctx);
 /* True if the format keeps that attachment. */
 TP_API bool tp_format_keeps_attachment(
     const struct tp_format *f, struct tp_str name);
