@@ -20,12 +20,29 @@ struct tp_stream {
 	 */
 	const struct tpi_source *src;
 	uint64_t offset;
+	/* NULL, or told of each step of pos; false stops the work. */
+	bool (*tick)(void *ctx, uint64_t n);
+	void *tick_ctx;
 	/* Exactly n bytes from pos on, n <= nbytes - pos, n > 0. */
 	enum tp_status (*read)(
 	    struct tp_stream *s, void *buf, size_t n, struct tp_err *err);
 	/* Frees the stream itself too. */
 	void (*close)(struct tp_stream *s);
 };
+
+/*
+ * pos has moved by n: called by tp_stream_read and by whoever copies what src
+ * and offset tell, in steps of at most TPI_TICK bytes.
+ */
+#define TPI_TICK ((uint64_t)64 << 20)
+static inline enum tp_status
+tpi_stream_moved(struct tp_stream *s, uint64_t n, struct tp_err *err)
+{
+	s->pos += n;
+	if (s->tick && !s->tick(s->tick_ctx, n))
+		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "interrupted");
+	return TP_OK;
+}
 
 /* Buffers that streams and sinks pass data through. */
 #define TPI_CHUNK ((size_t)256 << 10)
