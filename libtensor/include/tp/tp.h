@@ -15,6 +15,7 @@
 #include "tp/map.h"
 #include "tp/parallel.h"
 #include "tp/dtype.h"
+#include "tp/convert.h"
 #include "tp/shape.h"
 #include "tp/storage.h"
 #include "tp/tensor.h"

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compiler.h - compiler extensions that make code faster, never different
+ *
+ * A compiler that has none of them compiles the plain branch to the same
+ * results.
+ */
+#ifndef TPI_COMPILER_H
+#define TPI_COMPILER_H
+
+#include <stdint.h>
+
+/*
+ * TPI_CLONES before a function makes the compiler build it once more for each
+ * of these machines; the loader picks. Not under the sanitizers, which look at
+ * functions before the loader is done.
+ */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
+    defined(__linux__) && defined(__OPTIMIZE__) &&                     \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TPI_CLONES      \
+	__attribute__(( \
+	    target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#else
+#define TPI_CLONES
+#endif
+
+/* The position of the highest bit set; x is not 0. */
+static inline int
+tpi_msb64(uint64_t x)
+{
+#if defined(__GNUC__)
+	return 63 - __builtin_clzll(x);
+#else
+	int at = 0;
+
+	for (int step = 32; step; step /= 2)
+		if (x >> step) {
+			x >>= step;
+			at += step;
+		}
+	return at;
+#endif
+}
+
+#endif
