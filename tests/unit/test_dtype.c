@@ -13,7 +13,7 @@ static void
 every_name_finds_its_dtype(void **state)
 {
 	(void)state;
-	for (int i = TP_DTYPE_NONE + 1; i < TP_DTYPE_COUNT; i++)
+	for (unsigned i = TP_DTYPE_NONE + 1; i < TP_DTYPE_COUNT; i++)
 		assert_int_equal(tp_dtype_find(tp_dtype_name(i)), i);
 	assert_int_equal(tp_dtype_find("BFloat16"), TP_DTYPE_BF16);
 	assert_int_equal(tp_dtype_find("none"), TP_DTYPE_NONE);
