@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 # lib.sh - words for command-line tests; run.sh reads it before each script
 
 # expect STATUS COMMAND…: the command must end with that exit status.
