@@ -16,11 +16,11 @@
  * functions before the loader is done.
  */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
-    defined(__linux__) && defined(__OPTIMIZE__) &&                     \
+    defined(__GLIBC__) && defined(__OPTIMIZE__) &&                     \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TPI_CLONES      \
 	__attribute__(( \
-	    target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+	    target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define TPI_CLONES
 #endif

@@ -19,5 +19,6 @@
 #include "tp/shape.h"
 #include "tp/storage.h"
 #include "tp/tensor.h"
+#include "tp/stats.h"
 
 #endif
