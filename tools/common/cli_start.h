@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli_start.h - the first act of a tool; see cli_report.c */
+#ifndef CLI_START_H
+#define CLI_START_H
+
+/* Open descriptors 0 to 2 if they are not, ignore SIGPIPE, buffer stdout. */
+void cli_start(void);
+
+#endif

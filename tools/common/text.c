@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c - escaping, widths, numbers */
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tp/utf8.h"
+
+/* The longest piece: \UNNNNNNNN and a NUL. */
+#define PIECE_SIZE 12
+
+struct range {
+	uint32_t first, last;
+};
+
+/*
+ * Characters that could deceive a reader or a terminal: controls, marks that
+ * turn or isolate the direction of text, separators of lines, and characters
+ * without a width. (U+200C and U+200D stay: words and emoji need them.)
+ */
+static const struct range hidden[] = {
+    {0x0, 0x1f},
+    {0x7f, 0x9f},
+    {0xad, 0xad},
+    {0x61c, 0x61c},
+    {0x180e, 0x180e},
+    {0x200b, 0x200b},
+    {0x200e, 0x200f},
+    {0x2028, 0x202e},
+    {0x2060, 0x206f},
+    {0xfeff, 0xfeff},
+    {0xfff9, 0xfffb},
+    {0xe0001, 0xe0001},
+};
+
+/* Characters that a terminal draws over the one before them. */
+static const struct range combining[] = {
+    {0x300, 0x36f},
+    {0x483, 0x489},
+    {0x591, 0x5bd},
+    {0x610, 0x61a},
+    {0x64b, 0x65f},
+    {0x93c, 0x93c},
+    {0x94d, 0x94d},
+    {0x1ab0, 0x1aff},
+    {0x1dc0, 0x1dff},
+    {0x200c, 0x200d},
+    {0x20d0, 0x20ff},
+    {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f},
+    {0x1f3fb, 0x1f3ff},
+    {0xe0020, 0xe01ef},
+};
+
+/* Characters that take two columns. */
+static const struct range wide[] = {
+    {0x1100, 0x115f},
+    {0x231a, 0x231b},
+    {0x2e80, 0x303e},
+    {0x3041, 0xa4cf},
+    {0xa960, 0xa97f},
+    {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},
+    {0xff00, 0xff60},
+    {0xffe0, 0xffe6},
+    {0x1f004, 0x1f004},
+    {0x1f1e6, 0x1f64f},
+    {0x1f680, 0x1f6ff},
+    {0x1f7e0, 0x1f7eb},
+    {0x1f900, 0x1f9ff},
+    {0x1fa70, 0x1faff},
+    {0x20000, 0x3fffd},
+};
+
+static bool
+lies_in(const struct range *ranges, size_t n, uint32_t code)
+{
+	for (size_t i = 0; i < n && code >= ranges[i].first; i++)
+		if (code <= ranges[i].last)
+			return true;
+	return false;
+}
+#define LIES_IN(ranges, code) \
+	lies_in((ranges), sizeof(ranges) / sizeof((ranges)[0]), (code))
+
+/*
+ * One character of the n > 0 bytes at s, ready to print in piece. Returns how
+ * many bytes it was and sets its columns.
+ */
+static size_t
+take_piece(
+    const char *s, size_t n, bool prose, char piece[PIECE_SIZE], size_t *width)
+{
+	static const char letters[] = "abtnvfr"; /* 7 to 13 */
+	uint32_t code;
+	size_t len;
+
+	if (s[0] >= 0x20 && s[0] < 0x7f && (prose || s[0] != '\\')) {
+		piece[0] = s[0];
+		piece[1] = '\0';
+		*width = 1;
+		return 1;
+	}
+	len = tp_utf8_decode(s, n, &code);
+	if (len == 0) {
+		snprintf(piece, PIECE_SIZE, "\\x%02x", (unsigned char)s[0]);
+		len = 1;
+	} else if (code == '\\') {
+		memcpy(piece, "\\\\", 3);
+	} else if (code >= 7 && code <= 13 && code != 7 && code != 11) {
+		snprintf(piece, PIECE_SIZE, "\\%c", letters[code - 7]);
+	} else if (code < 0x80) {
+		snprintf(piece, PIECE_SIZE, "\\x%02x", (unsigned)code);
+	} else if (LIES_IN(hidden, code)) {
+		snprintf(piece, PIECE_SIZE,
+		    code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+	} else {
+		memcpy(piece, s, len);
+		piece[len] = '\0';
+		*width = LIES_IN(combining, code) ? 0
+			 : LIES_IN(wide, code)	  ? 2
+						  : 1;
+		return len;
+	}
+	*width = strlen(piece);
+	return len;
+}
+
+/* True if the n bytes print as they are, one column each. */
+static bool
+is_plain(struct tp_str s, bool prose)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.s[i] < 0x20 || s.s[i] > 0x7e ||
+		    (s.s[i] == '\\' && !prose))
+			return false;
+	return true;
+}
+
+/* All columns of the name. */
+static size_t
+full_width(struct tp_str name)
+{
+	char piece[PIECE_SIZE];
+	size_t total = 0, width;
+
+	if (is_plain(name, false))
+		return name.len;
+	for (size_t i = 0; i < name.len; total += width)
+		i += take_piece(name.s + i, name.len - i, false, piece, &width);
+	return total;
+}
+
+/*
+ * The characters of the name that lie wholly in columns from … to - 1; returns
+ * their columns.
+ */
+static size_t
+put_columns(FILE *out, struct tp_str name, size_t from, size_t to)
+{
+	char piece[PIECE_SIZE];
+	size_t at = 0, width, total = 0;
+
+	for (size_t i = 0; i < name.len && at < to; at += width) {
+		i += take_piece(name.s + i, name.len - i, false, piece, &width);
+		if (at < from || at + width > to)
+			continue;
+		fputs(piece, out);
+		total += width;
+	}
+	return total;
+}
+
+size_t
+cli_name_width(struct tp_str name, size_t max)
+{
+	size_t full = full_width(name);
+
+	return max && full > max ? max : full;
+}
+
+size_t
+cli_put_name(FILE *out, struct tp_str name, size_t max)
+{
+	size_t full = full_width(name), head, tail, total;
+
+	if (max == 0 || full <= max) {
+		if (full == name.len && is_plain(name, false)) {
+			fwrite(name.s, 1, name.len, out);
+			return full;
+		}
+		return put_columns(out, name, 0, full + 1);
+	}
+	/* Escapes and wide characters are not cut: there may be fewer. */
+	head = (max - 3) / 2;
+	tail = max - 3 - head;
+	total = put_columns(out, name, 0, head);
+	fputs("...", out);
+	return total + 3 + put_columns(out, name, full - tail, full + 1);
+}
+
+void
+cli_put_text(FILE *out, struct tp_str text)
+{
+	char piece[PIECE_SIZE];
+	size_t width;
+
+	if (is_plain(text, true)) {
+		fwrite(text.s, 1, text.len, out);
+		return;
+	}
+	for (size_t i = 0; i < text.len;) {
+		i += take_piece(text.s + i, text.len - i, true, piece, &width);
+		fputs(piece, out);
+	}
+}
+
+void
+cli_put_spaces(FILE *out, size_t n)
+{
+	static const char spaces[] = "                                ";
+
+	for (; n >= sizeof(spaces) - 1; n -= sizeof(spaces) - 1)
+		fwrite(spaces, 1, sizeof(spaces) - 1, out);
+	fwrite(spaces, 1, n, out);
+}
+
+size_t
+cli_u64_width(uint64_t v)
+{
+	size_t n = 1;
+
+	for (; v >= 10; v /= 10)
+		n++;
+	return n;
+}
+
+void
+cli_put_u64(FILE *out, uint64_t v, size_t width)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do
+		digits[sizeof(digits) - ++n] = (char)('0' + v % 10);
+	while (v /= 10);
+	if (width > n)
+		cli_put_spaces(out, width - n);
+	fwrite(digits + sizeof(digits) - n, 1, n, out);
+}
+
+const char *
+cli_human_bytes(uint64_t nbytes, char buf[CLI_HUMAN_SIZE])
+{
+	static const char units[] = "KMGTPE";
+	uint64_t unit = 1024, tenths;
+	size_t i = 0;
+
+	if (nbytes < 1024) {
+		snprintf(buf, CLI_HUMAN_SIZE, "%" PRIu64 " B", nbytes);
+		return buf;
+	}
+	while (i < 5 && nbytes / unit >= 1024) {
+		unit *= 1024;
+		i++;
+	}
+	/* Rounded down, so that nothing looks larger than it is. */
+	tenths = nbytes % unit / (unit / 512) * 10 / 512;
+	snprintf(buf, CLI_HUMAN_SIZE, "%" PRIu64 ".%" PRIu64 " %ciB",
+	    nbytes / unit, tenths, units[i]);
+	return buf;
+}
+
+const char *
+cli_colour(enum cli_colour colour)
+{
+	static const char *const codes[CLI_COLOUR_COUNT] = {
+	    "\033[0m", "\033[1m", "\033[2m"};
+	static int on = -1;
+
+	if (on < 0) {
+		const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+		on = isatty(STDOUT_FILENO) && !(no && *no) && term &&
+		     strcmp(term, "dumb") != 0;
+	}
+	return on ? codes[colour] : "";
+}
