@@ -13,7 +13,7 @@ endif()
 
 add_library(tp_build_flags INTERFACE)
 target_compile_definitions(tp_build_flags INTERFACE
-	_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
+	_XOPEN_SOURCE=700 _FILE_OFFSET_BITS=64)
 # Results must not depend on the compiler: no contraction into fused
 # multiply-add, never -ffast-math.
 target_compile_options(tp_build_flags INTERFACE

@@ -24,7 +24,6 @@ struct tpi_source {
 	int fd;
 	uint64_t size;
 	uint64_t device, inode; /* who it is, whatever the path */
-	bool may_map;
 };
 
 /* "-" is standard input. TP_EIO for what is no readable regular file. */

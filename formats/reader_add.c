@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader_add.c - how a format fills a reader: the checks that all share */
+#include "plugin.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tp/checked.h"
+#include "tp/shape.h"
+#include "tp/utf8.h"
+
+#include "banned.h"
+
+static enum tp_status
+out_of_memory(struct tp_err *err)
+{
+	return tp_fail(
+	    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for what the file lists");
+}
+
+/* Room for one more item; *items may move. */
+static enum tp_status
+make_room(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
+    size_t size, struct tp_err *err)
+{
+	size_t more = *cap ? *cap * 2 : 8;
+	void *grown;
+
+	if (n < *cap)
+		return TP_OK;
+	grown = tp_mem_grow(alloc, *items, *cap, more, size);
+	if (!grown)
+		return out_of_memory(err);
+	*items = grown;
+	*cap = more;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add_source(
+    struct tp_reader *r, const char *path, size_t *index, struct tp_err *err)
+{
+	struct tpi_source *source = NULL;
+	void *items = r->sources;
+	enum tp_status rc = make_room(r->alloc, &items, r->n_sources,
+	    &r->cap_sources, sizeof(*r->sources), err);
+
+	if (rc)
+		return rc;
+	r->sources = items;
+	rc = tpi_source_open(r->alloc, path, &source, err);
+	if (rc)
+		return rc;
+	*index = r->n_sources;
+	r->sources[r->n_sources++] = source;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add_storage(struct tp_reader *r, const struct tp_storage_info *info,
+    struct tp_str what, size_t *index, struct tp_err *err)
+{
+	void *items = r->storages;
+	enum tp_status rc;
+	uint64_t end, size;
+
+	if (info->file >= r->n_sources)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': file %zu of %zu", TP_BRIEF(what), info->file,
+		    r->n_sources);
+	size = r->sources[info->file]->size;
+	if (tp_add_u64(info->offset, info->stored_nbytes, &end) || end > size)
+		return tp_fail(err, TP_EFORMAT, info->offset,
+		    "tensor '%s': %" PRIu64
+		    " bytes pass the end of the file at %" PRIu64,
+		    TP_BRIEF(what), info->stored_nbytes, size);
+	if (info->encoding == TP_ENC_RAW && info->nbytes != info->stored_nbytes)
+		return tp_fail(err, TP_EFORMAT, info->offset,
+		    "tensor '%s': %" PRIu64 " bytes stored, expected %" PRIu64,
+		    TP_BRIEF(what), info->stored_nbytes, info->nbytes);
+
+	rc = make_room(r->alloc, &items, r->n_storages, &r->cap_storages,
+	    sizeof(*r->storages), err);
+	if (rc)
+		return rc;
+	r->storages = items;
+	*index = r->n_storages;
+	r->storages[r->n_storages++] = *info;
+	return TP_OK;
+}
+
+/* Who: bearable, UTF-8. That it is not taken is found when it is entered. */
+static enum tp_status
+check_name(const struct tp_reader *r, struct tp_str name, uint64_t offset,
+    struct tp_err *err)
+{
+	size_t bad;
+
+	if (name.len > r->limits.name_bytes)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "tensor name of %zu bytes, the limit is %" PRIu64, name.len,
+		    r->limits.name_bytes);
+	bad = tp_utf8_check(name.s, name.len);
+	if (bad < name.len)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor name '%s' is not UTF-8 at byte %zu", TP_BRIEF(name),
+		    bad);
+	return TP_OK;
+}
+
+/* What: the counts that dtype and shape make. */
+static enum tp_status
+count(struct tp_reader *r, struct tp_entry *e, uint64_t offset,
+    struct tp_err *err)
+{
+	struct tp_err why = TP_ERR_INIT;
+	enum tp_status rc;
+
+	if (e->dtype <= TP_DTYPE_NONE || e->dtype >= TP_DTYPE_COUNT)
+		return tp_fail(err, TP_EARG, offset, "tensor '%s': no dtype",
+		    TP_BRIEF(e->name));
+	if (e->rank > TP_MAX_RANK)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "tensor '%s': rank %u, the limit is %u", TP_BRIEF(e->name),
+		    e->rank, TP_MAX_RANK);
+	rc = tp_shape_numel(e->shape, e->rank, &e->n_elems, &why);
+	if (!rc && e->dtype == TP_DTYPE_STRING)
+		e->nbytes = r->storages[e->storage].nbytes;
+	else if (!rc)
+		rc = tp_dtype_nbytes(e->dtype, e->n_elems, &e->nbytes, &why);
+	if (rc)
+		return tp_fail(err, TP_EFORMAT, offset, "tensor '%s': %s",
+		    TP_BRIEF(e->name), why.msg);
+	return TP_OK;
+}
+
+/* Elements that the layout walks over: the last one reached, plus one. */
+static enum tp_status
+reach(
+    const struct tp_entry *e, uint64_t offset, uint64_t *n, struct tp_err *err)
+{
+	struct tp_err why = TP_ERR_INIT;
+	int64_t low = 0, high = (int64_t)e->n_elems - 1;
+
+	*n = 0;
+	if (e->n_elems == 0)
+		return TP_OK;
+	if (e->strides &&
+	    tp_shape_extent(e->shape, e->strides, e->rank, &low, &high, &why))
+		return tp_fail(err, TP_EFORMAT, offset, "tensor '%s': %s",
+		    TP_BRIEF(e->name), why.msg);
+	if (e->first > INT64_MAX || (int64_t)e->first < -low)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': its strides reach before its storage",
+		    TP_BRIEF(e->name));
+	if (tp_add_u64(e->first, (uint64_t)high, n) || tp_add_u64(*n, 1, n))
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': element offset %" PRIu64 " overflows",
+		    TP_BRIEF(e->name), e->first);
+	return TP_OK;
+}
+
+static enum tp_status
+need_bytes(const struct tp_reader *r, const struct tp_entry *e, size_t storage,
+    enum tp_dtype dtype, uint64_t n, const char *of, uint64_t offset,
+    struct tp_err *err)
+{
+	uint64_t have = r->storages[storage].nbytes, need;
+
+	if (tp_dtype_nbytes(dtype, n, &need, NULL) || need > have)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': %" PRIu64
+		    "%s of %s need more than the %" PRIu64
+		    " bytes that are there",
+		    TP_BRIEF(e->name), n, of, tp_dtype_name(dtype), have);
+	return TP_OK;
+}
+
+/* Where, for the coordinate form: values and indices have the room. */
+static enum tp_status
+check_sparse(const struct tp_reader *r, const struct tp_entry *e,
+    uint64_t offset, struct tp_err *err)
+{
+	const struct tp_sparse_info *s = e->sparse;
+	uint64_t n_indices = s->n_values;
+	enum tp_status rc;
+
+	if (s->indices >= r->n_storages || e->strides || e->first ||
+	    e->dtype == TP_DTYPE_STRING)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': not a possible sparse tensor",
+		    TP_BRIEF(e->name));
+	if (s->n_values > e->n_elems ||
+	    (s->coordinates && tp_mul_u64(n_indices, e->rank, &n_indices)))
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': %" PRIu64 " sparse values for %" PRIu64
+		    " elements",
+		    TP_BRIEF(e->name), s->n_values, e->n_elems);
+	rc = need_bytes(r, e, e->storage, e->dtype, s->n_values,
+	    " sparse values", offset, err);
+	if (!rc)
+		rc = need_bytes(r, e, s->indices, TP_DTYPE_I64, n_indices,
+		    " sparse indices", offset, err);
+	return rc;
+}
+
+static enum tp_status
+check_inside(const struct tp_reader *r, const struct tp_entry *e,
+    uint64_t offset, struct tp_err *err)
+{
+	uint64_t n_reached, have = r->storages[e->storage].nbytes;
+	enum tp_status rc;
+
+	if (e->sparse)
+		return check_sparse(r, e, offset, err);
+	if (e->dtype == TP_DTYPE_STRING) {
+		/* Each string has a length of 8 bytes at least. */
+		if (e->strides || e->first || e->n_elems > have / 8)
+			return tp_fail(err, TP_EFORMAT, offset,
+			    "tensor '%s': %" PRIu64 " strings in %" PRIu64
+			    " bytes",
+			    TP_BRIEF(e->name), e->n_elems, have);
+		return TP_OK;
+	}
+	rc = reach(e, offset, &n_reached, err);
+	if (!rc)
+		rc = need_bytes(r, e, e->storage, e->dtype, n_reached,
+		    " elements", offset, err);
+	return rc;
+}
+
+/* Borrowed parts of *e become copies in the arena. */
+static enum tp_status
+copy_parts(struct tp_reader *r, struct tp_entry *e, struct tp_err *err)
+{
+	struct tpi_arena *a = &r->arena;
+	bool local_is_tail = e->local.len <= e->name.len && e->local.s &&
+			     !memcmp(e->name.s + e->name.len - e->local.len,
+				 e->local.s, e->local.len);
+	struct tp_str name = tpi_arena_str(a, e->name);
+	int64_t *dims = tpi_arena_array(a, e->rank + 1, sizeof(*dims));
+
+	if (!name.s || !dims)
+		return out_of_memory(err);
+	if (!e->local.s)
+		e->local = name;
+	else if (local_is_tail)
+		e->local = (struct tp_str){
+		    name.s + name.len - e->local.len, e->local.len};
+	else
+		e->local = tpi_arena_str(a, e->local);
+	e->scope = e->scope.len ? tpi_arena_str(a, e->scope) : TP_STR("");
+	if (!e->local.s || !e->scope.s)
+		return out_of_memory(err);
+	e->name = name;
+
+	if (e->rank)
+		memcpy(dims, e->shape, e->rank * sizeof(*dims));
+	e->shape = dims;
+	if (e->strides && tp_shape_is_row_major(dims, e->strides, e->rank))
+		e->strides = NULL;
+	if (e->strides) {
+		int64_t *strides =
+		    tpi_arena_array(a, e->rank, sizeof(*strides));
+
+		if (!strides)
+			return out_of_memory(err);
+		memcpy(strides, e->strides, e->rank * sizeof(*strides));
+		e->strides = strides;
+	}
+	if (e->sparse) {
+		struct tp_sparse_info *sparse =
+		    tpi_arena_array(a, 1, sizeof(*sparse));
+
+		if (!sparse)
+			return out_of_memory(err);
+		*sparse = *e->sparse;
+		e->sparse = sparse;
+	}
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add(struct tp_reader *r, const struct tp_entry *entry,
+    uint64_t offset, struct tp_err *err)
+{
+	struct tp_entry e = *entry;
+	void *items = r->entries;
+	enum tp_status rc;
+
+	if (r->n_entries >= r->limits.tensors)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "more than %" PRIu64 " tensors", r->limits.tensors);
+	rc = check_name(r, e.name, offset, err);
+	if (!rc && e.storage >= r->n_storages)
+		rc = tp_fail(err, TP_EFORMAT, offset,
+		    "tensor '%s': storage %zu of %zu", TP_BRIEF(e.name),
+		    e.storage, r->n_storages);
+	if (!rc)
+		rc = count(r, &e, offset, err);
+	if (!rc)
+		rc = check_inside(r, &e, offset, err);
+	if (!rc)
+		rc = make_room(r->alloc, &items, r->n_entries, &r->cap_entries,
+		    sizeof(*r->entries), err);
+	if (rc)
+		return rc;
+	r->entries = items;
+
+	e.quant = NULL;
+	rc = copy_parts(r, &e, err);
+	if (rc)
+		return rc;
+	rc = tp_map_add(&r->names, e.name, r->n_entries, NULL, err);
+	if (rc == TP_EARG)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "duplicate tensor name '%s'", TP_BRIEF(e.name));
+	if (rc)
+		return rc;
+	r->entries[r->n_entries++] = e;
+	return TP_OK;
+}
+
+static enum tp_status
+check_text(struct tp_str text, const char *what, uint64_t limit,
+    uint64_t offset, struct tp_err *err)
+{
+	size_t bad;
+
+	if (text.len > limit)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "%s of %zu bytes, the limit is %" PRIu64, what, text.len,
+		    limit);
+	bad = tp_utf8_check(text.s, text.len);
+	if (bad < text.len)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "%s '%s' is not UTF-8 at byte %zu", what, TP_BRIEF(text),
+		    bad);
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add_meta(struct tp_reader *r, struct tp_str key, struct tp_str value,
+    uint64_t offset, struct tp_err *err)
+{
+	void *items = r->meta;
+	enum tp_status rc;
+	struct tp_meta m;
+
+	rc = check_text(key, "metadata key", r->limits.name_bytes, offset, err);
+	if (!rc)
+		rc = check_text(value, "metadata value",
+		    r->limits.metadata_bytes, offset, err);
+	if (!rc)
+		rc = make_room(r->alloc, &items, r->n_meta, &r->cap_meta,
+		    sizeof(*r->meta), err);
+	if (rc)
+		return rc;
+	r->meta = items;
+	m.key = tpi_arena_str(&r->arena, key);
+	m.value = tpi_arena_str(&r->arena, value);
+	if (!m.key.s || !m.value.s)
+		return out_of_memory(err);
+	rc = tp_map_add(&r->meta_keys, m.key, r->n_meta, NULL, err);
+	if (rc == TP_EARG)
+		return tp_fail(err, TP_EFORMAT, offset,
+		    "duplicate metadata key '%s'", TP_BRIEF(key));
+	if (rc)
+		return rc;
+	r->meta[r->n_meta++] = m;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add_attachment(
+    struct tp_reader *r, struct tp_str name, struct tp_err *err)
+{
+	void *items = r->attachments;
+	enum tp_status rc = make_room(r->alloc, &items, r->n_attachments,
+	    &r->cap_attachments, sizeof(*r->attachments), err);
+
+	if (rc)
+		return rc;
+	r->attachments = items;
+	name = tpi_arena_str(&r->arena, name);
+	if (!name.s)
+		return out_of_memory(err);
+	r->attachments[r->n_attachments++] =
+	    (struct tp_attachment){.name = name};
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_set_quant(struct tp_reader *r, size_t i,
+    const struct tp_quant_info *quant, struct tp_err *err)
+{
+	struct tp_entry *e = &r->entries[i];
+	struct tp_quant_info *copy;
+
+	if (quant->scale >= r->n_entries ||
+	    (quant->zero_point != TP_NONE && quant->zero_point >= r->n_entries))
+		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
+		    "tensor '%s': scale or zero point is no tensor of the file",
+		    TP_BRIEF(e->name));
+	if (quant->per != TP_PER_TENSOR && quant->axis >= e->rank)
+		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
+		    "tensor '%s': quantized along axis %u of %u",
+		    TP_BRIEF(e->name), quant->axis, e->rank);
+	if (quant->per == TP_PER_BLOCK && quant->block == 0)
+		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
+		    "tensor '%s': quantized in blocks of 0", TP_BRIEF(e->name));
+	copy = tpi_arena_array(&r->arena, 1, sizeof(*copy));
+	if (!copy)
+		return out_of_memory(err);
+	*copy = *quant;
+	e->quant = copy;
+	return TP_OK;
+}

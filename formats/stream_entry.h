@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream_entry.h - the pieces that make the stream of an entry */
+#ifndef TPI_STREAM_ENTRY_H
+#define TPI_STREAM_ENTRY_H
+
+#include "plugin.h"
+
+/* tp_stream_storage with a name for messages. */
+enum tp_status tpi_stream_storage_of(struct tp_reader *r, size_t i,
+    struct tp_str what, struct tp_stream **out, struct tp_err *err);
+
+/* nbytes from byte `from` of a storage on. */
+enum tp_status tpi_stream_range(struct tp_reader *r, size_t storage,
+    uint64_t from, uint64_t nbytes, struct tp_str what, struct tp_stream **out,
+    struct tp_err *err);
+
+/* A sparse entry with its zeros. */
+enum tp_status tpi_stream_sparse(struct tp_reader *r, const struct tp_entry *e,
+    struct tp_stream **out, struct tp_err *err);
+
+/* An entry whose elements do not lie in row-major order. */
+enum tp_status tpi_stream_gather(struct tp_reader *r, const struct tp_entry *e,
+    struct tp_stream **out, struct tp_err *err);
+
+/*
+ * All bytes of a storage in memory as they lie in the file (little-endian),
+ * mapped where they lie plainly in it, else read into `copy`. Checksums are
+ * compared. Give it back with tpi_window_close.
+ */
+struct tpi_window {
+	const struct tp_alloc *alloc;
+	const uint8_t *data;
+	size_t nbytes;
+	void *map; /* what munmap wants, or NULL */
+	size_t map_nbytes;
+};
+
+enum tp_status tpi_window_open(struct tp_reader *r, size_t storage,
+    struct tp_str what, struct tpi_window *w, struct tp_err *err);
+void tpi_window_close(struct tpi_window *w);
+
+/* Give the pages back; they come again from the file when they are touched. */
+void tpi_window_drop(const struct tpi_window *w);
+
+#endif
