@@ -140,7 +140,7 @@ memory_close(struct tp_stream *base)
 }
 
 enum tp_status
-tpi_stream_memory(const struct tp_alloc *alloc, const void *data, size_t nbytes,
+tp_stream_memory(const struct tp_alloc *alloc, const void *data, size_t nbytes,
     struct tp_stream **out, struct tp_err *err)
 {
 	struct memory_stream *s = tp_mem_array(alloc, 1, sizeof(*s));

@@ -56,8 +56,4 @@ enum tp_status tpi_stream_raw(const struct tp_alloc *alloc,
     bool check_crc, uint32_t crc32c, struct tp_str what, struct tp_stream **out,
     struct tp_err *err);
 
-/* Bytes in memory, borrowed: they must outlive the stream. */
-enum tp_status tpi_stream_memory(const struct tp_alloc *alloc, const void *data,
-    size_t nbytes, struct tp_stream **out, struct tp_err *err);
-
 #endif

@@ -24,7 +24,7 @@ tp_stream_entry(
 	if (e->dtype == TP_DTYPE_STRING)
 		return tpi_stream_storage_of(r, e->storage, e->name, out, err);
 	if (e->nbytes == 0)
-		return tpi_stream_memory(r->alloc, "", 0, out, err);
+		return tp_stream_memory(r->alloc, "", 0, out, err);
 
 	/* Row-major from a whole byte on; narrow elements also to a whole one.
 	 */

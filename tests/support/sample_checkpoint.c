@@ -38,12 +38,6 @@ static const struct layer {
 };
 #define N_LAYERS (sizeof(layers) / sizeof(layers[0]))
 
-static const struct tp_meta metadata[] = {
-    {TP_STR("architecture"), TP_STR("two-layer CNN with tied embeddings")},
-    {TP_STR("format"), TP_STR("pt")},
-    {TP_STR("step"), TP_STR("1000")},
-};
-
 /* A model and the bytes of its storages, little-endian as files want them. */
 struct sample {
 	struct tp_entry entries[N_LAYERS];
@@ -143,6 +137,11 @@ put_storages(struct tp_writer *w, const struct sample *s, struct tp_err *err)
 static enum tp_status
 write_sample(const struct sample *s, const char *path, struct tp_err *err)
 {
+	const struct tp_meta metadata[] = {
+	    {TP_STR("architecture"), TP_STR("two-layer CNN, tied embeddings")},
+	    {TP_STR("format"), TP_STR("pt")},
+	    {TP_STR("step"), TP_STR("1000")},
+	};
 	const struct tp_model model = {
 	    .entries = s->entries,
 	    .n_entries = N_LAYERS,

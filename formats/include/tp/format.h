@@ -250,6 +250,11 @@ TP_API TP_NODISCARD enum tp_status tp_stream_entry(
 TP_API TP_NODISCARD enum tp_status tp_stream_storage(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err);
 
+/* Bytes in memory, borrowed: they must outlive the stream. */
+TP_API TP_NODISCARD enum tp_status tp_stream_memory(
+    const struct tp_alloc *alloc, const void *data, size_t nbytes,
+    struct tp_stream **out, struct tp_err *err);
+
 TP_API uint64_t tp_stream_nbytes(const struct tp_stream *s);
 TP_API uint64_t tp_stream_left(const struct tp_stream *s);
 /*
