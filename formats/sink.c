@@ -122,10 +122,14 @@ open_part(struct tpi_sink *s, struct tp_err *err)
 		if (s->fd < 0)
 			return tp_fail_errno(err, TP_EOUTPUT, errno,
 			    "create temporary file %s", s->part);
-		if (!tpi_lock_file(s->fd))
+		if (!tpi_lock_file(s->fd)) {
+			/* The file is the other run's: closing leaves it be. */
+			close(s->fd);
+			s->fd = -1;
 			return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET,
 			    "another run is writing it (%s is locked)",
 			    s->part);
+		}
 		if (is_still_named(s->fd, s->part)) {
 			if (ftruncate(s->fd, 0))
 				return tp_fail_errno(err, TP_EOUTPUT, errno,

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink.c: a name holds the old file or the whole new one, never a part */
+#include "support/cmocka_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/sink.h"
+#include "formats/stream.h"
+#include "support/fail_alloc.h"
+#include "support/temp_dir.h"
+
+static int
+setup(void **state)
+{
+	static struct temp_dir dir;
+
+	temp_dir_make(&dir);
+	*state = &dir;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	temp_dir_remove(*state);
+	return 0;
+}
+
+static void
+assert_file(const char *path, const char *text)
+{
+	char *data = read_file(path, NULL);
+
+	assert_string_equal(data, text);
+	free(data);
+}
+
+static void
+commit(struct tpi_sink *s)
+{
+	assert_int_equal(tpi_sink_flush(s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_rename(s, NULL), TP_OK);
+}
+
+static void
+the_name_appears_at_the_commit(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "new");
+	struct tpi_sink *s;
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_ALWAYS, &s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "hello", 5, NULL), TP_OK);
+	assert_int_equal(tpi_sink_align(s, 8, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "!", 1, NULL), TP_OK);
+	assert_int_equal(tpi_sink_patch(s, 5, "abc", 3, NULL), TP_OK);
+	assert_int_equal(tpi_sink_size(s), 9);
+	assert_int_not_equal(access(path, F_OK), 0);
+	commit(s);
+	tpi_sink_close(s);
+	assert_file(path, "helloabc!");
+	assert_int_equal(temp_dir_count(d), 1);
+}
+
+static void
+without_a_commit_nothing_is_left(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "old");
+	struct tpi_sink *s;
+
+	write_file(path, "old", 3);
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, true, TP_SYNC_AUTO, &s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "new", 3, NULL), TP_OK);
+	assert_int_equal(temp_dir_count(d), 2);
+	tpi_sink_close(s);
+	assert_file(path, "old");
+	assert_int_equal(temp_dir_count(d), 1);
+}
+
+static void
+an_existing_file_needs_force_and_keeps_its_mode(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "old");
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_sink *s = NULL;
+	struct stat st;
+
+	write_file(path, "old", 3);
+	chmod(path, 0640);
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_AUTO, &s, &err),
+	    TP_EOUTPUT);
+	assert_null(s);
+	assert_string_equal(err.msg, "exists already; --force replaces it");
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, true, TP_SYNC_AUTO, &s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "new", 3, NULL), TP_OK);
+	commit(s);
+	tpi_sink_close(s);
+	assert_file(path, "new");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void
+a_file_that_came_meanwhile_is_kept(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "late");
+	struct tpi_sink *s;
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_NEVER, &s, NULL), TP_OK);
+	write_file(path, "theirs", 6);
+	assert_int_equal(tpi_sink_flush(s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_rename(s, NULL), TP_EOUTPUT);
+	tpi_sink_close(s);
+	assert_file(path, "theirs");
+	assert_int_equal(temp_dir_count(d), 1);
+}
+
+static void
+a_left_over_part_is_taken_over_a_locked_one_is_not(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "x");
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_sink *first, *second = NULL;
+
+	write_file(temp_path(d, ".x.tp-part"), "from a run that died", 20);
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_NEVER, &first, NULL),
+	    TP_OK);
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_NEVER, &second, &err),
+	    TP_EOUTPUT);
+	assert_non_null(strstr(err.msg, "another run is writing it"));
+	assert_int_equal(tpi_sink_write(first, "ok", 2, NULL), TP_OK);
+	commit(first);
+	tpi_sink_close(first);
+	assert_file(path, "ok");
+	assert_int_equal(temp_dir_count(d), 1);
+}
+
+static void
+a_link_is_followed_not_replaced(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *target = temp_path(d, "target");
+	const char *link_path = temp_path(d, "link");
+	struct tpi_sink *s = NULL;
+	struct stat st;
+
+	write_file(target, "old", 3);
+	assert_int_equal(symlink("target", link_path), 0);
+	assert_int_equal(
+	    tpi_sink_open(NULL, link_path, true, TP_SYNC_NEVER, &s, NULL),
+	    TP_OK);
+	assert_int_equal(tpi_sink_write(s, "new", 3, NULL), TP_OK);
+	commit(s);
+	tpi_sink_close(s);
+	assert_file(target, "new");
+	assert_int_equal(lstat(link_path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+
+	unlink(target);
+	assert_int_equal(
+	    tpi_sink_open(NULL, link_path, true, TP_SYNC_NEVER, &s, NULL),
+	    TP_EOUTPUT);
+}
+
+static void
+what_cannot_be_written_is_refused(void **state)
+{
+	struct temp_dir *d = *state;
+	char long_name[300], path[600];
+	struct tpi_sink *s = NULL;
+
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	long_name[250] = '\0';
+	snprintf(path, sizeof(path), "%s/%s", d->path, long_name);
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, true, TP_SYNC_NEVER, &s, NULL),
+	    TP_EOUTPUT);
+	assert_int_equal(
+	    tpi_sink_open(NULL, d->path, true, TP_SYNC_NEVER, &s, NULL),
+	    TP_EOUTPUT);
+	assert_int_equal(tpi_sink_open(NULL, temp_path(d, "none/x"), true,
+			     TP_SYNC_NEVER, &s, NULL),
+	    TP_EOUTPUT);
+	assert_int_equal(temp_dir_count(d), 0);
+}
+
+static void
+a_device_is_written_to_and_stays_a_device(void **state)
+{
+	struct tpi_sink *s;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(
+	    tpi_sink_open(NULL, "/dev/null", false, TP_SYNC_AUTO, &s, NULL),
+	    TP_OK);
+	assert_int_equal(tpi_sink_write(s, "x", 1, NULL), TP_OK);
+	commit(s);
+	tpi_sink_close(s);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, "/dev/full", true, TP_SYNC_AUTO, &s, NULL),
+	    TP_OK);
+	assert_int_equal(tpi_sink_write(s, "x", 1, NULL), TP_OK);
+	assert_int_equal(tpi_sink_flush(s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_rename(s, NULL), TP_EOUTPUT);
+	tpi_sink_close(s);
+}
+
+/* Larger than any buffer, at odd offsets, by the kernel and by hand. */
+static void
+streams_arrive_byte_for_byte(void **state)
+{
+	struct temp_dir *d = *state;
+	const size_t n = 3 * TPI_CHUNK + 17;
+	const char *in = temp_path(d, "in"), *out = temp_path(d, "out");
+	uint8_t *data = malloc(n);
+	char *back;
+
+	assert_non_null(data);
+	for (size_t i = 0; i < n; i++)
+		data[i] = (uint8_t)(i * 7 + i / 251);
+	write_file(in, data, n);
+	for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
+		struct tpi_source *src;
+		struct tp_stream *stream;
+		struct tpi_sink *s;
+		size_t got;
+
+		assert_int_equal(tpi_source_open(NULL, in, &src, NULL), TP_OK);
+		assert_int_equal(tpi_stream_raw(NULL, src, 5, n - 5, false, 0,
+				     TP_STR("t"), &stream, NULL),
+		    TP_OK);
+		if (!by_kernel)
+			stream->src = NULL;
+		assert_int_equal(
+		    tpi_sink_open(NULL, out, true, TP_SYNC_NEVER, &s, NULL),
+		    TP_OK);
+		assert_int_equal(tpi_sink_write(s, "abc", 3, NULL), TP_OK);
+		assert_int_equal(tpi_sink_stream(s, stream, NULL), TP_OK);
+		assert_int_equal(tp_stream_left(stream), 0);
+		assert_int_equal(tpi_sink_write(s, "z", 1, NULL), TP_OK);
+		commit(s);
+		back = read_file(out, &got);
+		assert_int_equal(got, 3 + n - 5 + 1);
+		assert_memory_equal(back, "abc", 3);
+		assert_memory_equal(back + 3, data + 5, n - 5);
+		assert_int_equal(back[got - 1], 'z');
+		free(back);
+		tp_stream_close(stream);
+		tpi_source_close(src);
+		tpi_sink_close(s);
+	}
+	free(data);
+}
+
+static void
+no_memory_leaves_nothing(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "mem");
+
+	for (size_t n = 1;; n++) {
+		struct tpi_sink *s = NULL;
+		struct fail_alloc a;
+		enum tp_status rc;
+
+		fail_alloc_init(&a, n);
+		rc = tpi_sink_open(
+		    &a.alloc, path, false, TP_SYNC_NEVER, &s, NULL);
+		tpi_sink_close(s);
+		assert_int_equal(a.n_live, 0);
+		assert_int_equal(temp_dir_count(d), 0);
+		if (rc == TP_OK)
+			break;
+		assert_int_equal(rc, TP_ENOMEM);
+	}
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+	    TEST(the_name_appears_at_the_commit),
+	    TEST(without_a_commit_nothing_is_left),
+	    TEST(an_existing_file_needs_force_and_keeps_its_mode),
+	    TEST(a_file_that_came_meanwhile_is_kept),
+	    TEST(a_left_over_part_is_taken_over_a_locked_one_is_not),
+	    TEST(a_link_is_followed_not_replaced),
+	    TEST(what_cannot_be_written_is_refused),
+	    TEST(a_device_is_written_to_and_stays_a_device),
+	    TEST(streams_arrive_byte_for_byte),
+	    TEST(no_memory_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source.c: only readable regular files, and only bytes that are there */
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/source.h"
+#include "support/fail_alloc.h"
+#include "support/temp_dir.h"
+
+static int
+setup(void **state)
+{
+	static struct temp_dir dir;
+
+	temp_dir_make(&dir);
+	*state = &dir;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	temp_dir_remove(*state);
+	return 0;
+}
+
+static void
+assert_refused(const char *path, const char *message)
+{
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_source *s = NULL;
+
+	assert_int_equal(tpi_source_open(NULL, path, &s, &err), TP_EIO);
+	assert_null(s);
+	assert_string_equal(err.msg, message);
+}
+
+static void
+what_is_no_file_is_refused(void **state)
+{
+	struct temp_dir *d = *state;
+
+	assert_refused(d->path, "is a folder");
+	assert_refused("/dev/null", "is a device, not a regular file");
+	assert_refused(temp_path(d, "none"), "open: No such file or directory");
+	/* Without a writer: the open must not wait for one. */
+	assert_int_equal(mkfifo(temp_path(d, "pipe"), 0600), 0);
+	assert_refused(
+	    temp_path(d, "pipe"), "is a pipe; use - to read standard input");
+}
+
+static void
+bytes_are_those_of_the_file(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "f");
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_source *s;
+	char buf[8] = "";
+
+	write_file(path, "0123456789", 10);
+	assert_int_equal(tpi_source_open(NULL, path, &s, NULL), TP_OK);
+	assert_int_equal(s->size, 10);
+	assert_string_equal(s->path, path);
+	assert_int_equal(tpi_source_read(s, 7, buf, 3, NULL), TP_OK);
+	assert_string_equal(buf, "789");
+	assert_int_equal(tpi_source_read(s, 10, buf, 0, NULL), TP_OK);
+	assert_int_equal(tpi_source_read(s, 8, buf, 3, &err), TP_EFORMAT);
+	assert_int_equal(
+	    tpi_source_read(s, UINT64_MAX, buf, 2, &err), TP_EFORMAT);
+
+	/* Someone cuts it meanwhile: an error, not a signal, not zeros. */
+	assert_int_equal(truncate(path, 4), 0);
+	assert_int_equal(tpi_source_read(s, 2, buf, 3, &err), TP_EIO);
+	assert_non_null(strstr(err.msg, "cut short"));
+	tpi_source_close(s);
+}
+
+static void
+standard_input_can_be_a_file_or_a_pipe(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "f");
+	int saved = dup(STDIN_FILENO), ends[2];
+	struct tpi_source *s;
+	char buf[8] = "";
+
+	write_file(path, "0123456789", 10);
+	assert_non_null(freopen(path, "rb", stdin));
+	assert_int_equal(tpi_source_open(NULL, "-", &s, NULL), TP_OK);
+	assert_int_equal(s->size, 10);
+	tpi_source_close(s);
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "piped", 5), 5);
+	close(ends[1]);
+	assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+	close(ends[0]);
+	assert_int_equal(tpi_source_open(NULL, "-", &s, NULL), TP_OK);
+	assert_int_equal(s->size, 5);
+	assert_int_equal(tpi_source_read(s, 0, buf, 5, NULL), TP_OK);
+	assert_string_equal(buf, "piped");
+	tpi_source_close(s);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+}
+
+static void
+no_memory_is_an_error(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "f");
+
+	write_file(path, "x", 1);
+	for (size_t n = 1;; n++) {
+		struct tpi_source *s = NULL;
+		struct fail_alloc a;
+		enum tp_status rc;
+
+		fail_alloc_init(&a, n);
+		rc = tpi_source_open(&a.alloc, path, &s, NULL);
+		tpi_source_close(s);
+		assert_int_equal(a.n_live, 0);
+		if (rc == TP_OK)
+			break;
+		assert_int_equal(rc, TP_ENOMEM);
+	}
+}
+
+int
+main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+	    TEST(what_is_no_file_is_refused),
+	    TEST(bytes_are_those_of_the_file),
+	    TEST(standard_input_can_be_a_file_or_a_pipe),
+	    TEST(no_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
