@@ -32,3 +32,26 @@ need_data() {
 	[ -n "${TP_TEST_DATA:-}" ] || skip "TP_TEST_DATA is not set"
 	[ -e "$TP_TEST_DATA/$1" ] || skip "TP_TEST_DATA has no $1"
 }
+
+# le64 N: 8 bytes, little-endian.
+le64() {
+	le64_n=$1
+	for _ in 1 2 3 4 5 6 7 8; do
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\$(printf %o $((le64_n % 256)))"
+		le64_n=$((le64_n / 256))
+	done
+}
+
+# make_safetensors HEADER N OUTPUT: the JSON in file HEADER, padded with spaces
+# to 8 bytes, then N zero bytes.
+make_safetensors() {
+	make_size=$(wc -c <"$1")
+	make_pad=$((-make_size & 7))
+	{
+		le64 $((make_size + make_pad))
+		cat "$1"
+		printf '%*s' "$make_pad" ''
+		head -c "$2" /dev/zero
+	} >"$3"
+}
