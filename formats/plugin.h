@@ -24,6 +24,8 @@ enum tpi_cap {
 	TPI_CAP_QUANTIZATION = 8, /* quantizer records */
 	TPI_CAP_SPARSE = 16,
 	TPI_CAP_HARDENED = 32, /* fuzzed: takes part in probing */
+	TPI_CAP_GRAPH =
+	    64, /* a file is a graph, weights alone are the exception */
 };
 
 struct tp_format {

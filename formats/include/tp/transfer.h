@@ -80,10 +80,11 @@ struct tp_transfer_options {
 
 /*
  * Plan the file `path`. TP_EARG when path is one of the files that the inputs
- * lie in, or when two entries would get one name (the message names both and
- * their files); TP_ENOTFOUND when names of options->graph are missing or left
- * over; TP_EUNSUPPORTED for casts that do not exist and for graphs that cannot
- * be kept whole as asked. Losses do not fail: see tp_transfer_check.
+ * lie in or tells no format; TP_ENOTFOUND when names of options->graph are
+ * missing or left over; TP_EUNSUPPORTED when two entries would get one name
+ * (the message names both and their files), for casts that do not exist and for
+ * graphs that cannot be kept whole as asked. Losses do not fail: see
+ * tp_transfer_check.
  */
 TP_API TP_NODISCARD enum tp_status tp_transfer_plan(
     struct tp_reader *const *readers, size_t n_readers, const char *path,
@@ -95,17 +96,18 @@ TP_API void tp_transfer_free(struct tp_transfer *t);
 
 /* How the bytes of an item come about. */
 enum tp_how {
-	TP_HOW_COPIED,	/* as they lie in the input */
-	TP_HOW_DECODED, /* unpacked from another encoding */
-	TP_HOW_PACKED,	/* elements brought into row-major order */
-	TP_HOW_CAST,	/* converted to another dtype, perhaps packed before */
-	TP_HOW_SHARED,	/* none: the bytes of an earlier item are shared */
+	TP_HOW_COPIED,	 /* as they lie in the input */
+	TP_HOW_DECODED,	 /* unpacked from another encoding */
+	TP_HOW_PACKED,	 /* elements brought into row-major order */
+	TP_HOW_CAST,	 /* converted to another dtype, perhaps packed before */
+	TP_HOW_SHARED,	 /* none: the bytes of an earlier item are shared */
+	TP_HOW_LEFT_OUT, /* not at all: the target has no such dtype */
 };
 
 /* "copied", "decoded", … */
 TP_API const char *tp_how_name(enum tp_how how);
 
-/* One tensor of the output, in its order. */
+/* One tensor of the output, in its order, or one that is left out. */
 struct tp_transfer_item {
 	struct tp_str name;
 	const struct tp_reader *reader; /* where it comes from */
@@ -127,7 +129,8 @@ TP_API const struct tp_transfer_item *tp_transfer_item(
 /* Something that the target cannot hold. */
 struct tp_loss {
 	enum tp_loss_kind kind;
-	struct tp_str name; /* of the tensor in the output; "" for the model */
+	size_t item;	    /* or TP_NONE: the model itself */
+	struct tp_str name; /* of the tensor; "" for the model */
 	const char *why;
 	const char *remedy; /* what happens when it is allowed, or NULL:
 			       nothing can be done */
@@ -182,8 +185,5 @@ TP_API const char *tp_transfer_file(
  */
 TP_API TP_NODISCARD enum tp_status tp_transfer_verify(
     struct tp_transfer *t, struct tp_err *err);
-
-/* True when a value of `from` can change in `to`. */
-TP_API bool tp_cast_is_narrowing(enum tp_dtype from, enum tp_dtype to);
 
 #endif
