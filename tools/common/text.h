@@ -38,7 +38,7 @@ void cli_put_u64(FILE *out, uint64_t v, size_t width);
 size_t cli_u64_width(uint64_t v);
 
 /* "817 B", "1.5 KiB", "12.0 GiB": units of 1024, one digit after the point. */
-#define CLI_HUMAN_SIZE 24
+#define CLI_HUMAN_SIZE 48
 const char *cli_human_bytes(uint64_t nbytes, char buf[CLI_HUMAN_SIZE]);
 #define CLI_HUMAN(nbytes) cli_human_bytes((nbytes), (char[CLI_HUMAN_SIZE]){0})
 
