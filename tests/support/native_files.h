@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * native_files.h - making native files, whole and broken, and comparing them
+ *
+ * Offsets and sizes are those of schemas/native.md, written down again here, so
+ * that the tests do not believe the library about its own layout.
+ */
+#ifndef TEST_NATIVE_FILES_H
+#define TEST_NATIVE_FILES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tp/endian.h"
+#include "tp/format.h"
+
+#include "formats/crc32c.h"
+
+/* A struct tp_str in a table of constants. */
+#define LIT(text)                        \
+	{                                \
+		(text), sizeof(text) - 1 \
+	}
+
+/* A model and the bytes of its storages. */
+struct native_model {
+	struct tp_model m;
+	const void *const *data;
+};
+
+static inline enum tp_status
+native_write(const char *path, const struct native_model *n,
+    const struct tp_create_options *options, struct tp_err *err)
+{
+	const struct tp_alloc *alloc = options ? options->alloc : NULL;
+	struct tp_create_options o = {.format = "native"};
+	struct tp_writer *w = NULL;
+	const size_t *order;
+	enum tp_status rc;
+	size_t n_order;
+
+	if (options)
+		o = *options;
+	o.format = "native";
+	o.force = true;
+	rc = tp_create(path, &n->m, &o, &w, err);
+	if (rc)
+		return rc;
+	order = tp_writer_order(w, &n_order);
+	for (size_t i = 0; i < n_order && !rc; i++) {
+		struct tp_stream *s = NULL;
+
+		rc = tp_stream_memory(alloc, n->data[order[i]],
+		    (size_t)n->m.storage_nbytes[order[i]], &s, err);
+		if (!rc)
+			rc = tp_writer_put(w, order[i], s, err);
+		tp_stream_close(s);
+	}
+	if (!rc)
+		rc = tp_writer_commit(w, err);
+	tp_writer_free(w);
+	return rc;
+}
+
+/* A whole file; freed by the caller. */
+static inline uint8_t *
+file_bytes(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *bytes;
+	long size;
+
+	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0)
+		abort();
+	rewind(f);
+	*n = (size_t)size;
+	bytes = calloc(*n + 1, 1);
+	if (!bytes || fread(bytes, 1, *n, f) != *n)
+		abort();
+	fclose(f);
+	return bytes;
+}
+
+/* Where things lie in a file, by the specification. */
+enum {
+	AT_MAJOR = 12,
+	AT_MINOR = 14,
+	AT_FILE_NBYTES = 16,
+	AT_DIR_OFFSET = 24,
+	AT_DIR_NBYTES = 32,
+	AT_DIR_CRC = 40,
+	AT_ALIGN = 44,
+	AT_RESERVED = 48,
+	AT_HEADER_CRC = 60,
+	HEADER_NBYTES = 64,
+	SECTION_NBYTES = 24,
+};
+
+/* Make both checksums right again after the bytes were changed. */
+static inline void
+native_seal(uint8_t *file)
+{
+	size_t offset = (size_t)tp_le64(file + AT_DIR_OFFSET);
+	size_t nbytes = (size_t)tp_le64(file + AT_DIR_NBYTES);
+
+	tp_put_le32(file + AT_DIR_CRC, tpi_crc32c(0, file + offset, nbytes));
+	tp_put_le32(file + AT_HEADER_CRC, tpi_crc32c(0, file, AT_HEADER_CRC));
+}
+
+/* The offset of section k (from 0) in the file. */
+static inline size_t
+native_section(const uint8_t *file, unsigned k)
+{
+	size_t at = (size_t)tp_le64(file + AT_DIR_OFFSET);
+
+	while (k--)
+		at += SECTION_NBYTES + (size_t)tp_le64(file + at + 16);
+	return at;
+}
+
+/* The offset of record i of section k in the file. */
+static inline size_t
+native_record(const uint8_t *file, unsigned k, unsigned i)
+{
+	size_t at = native_section(file, k) + SECTION_NBYTES;
+
+	while (i--)
+		at += tp_le32(file + at);
+	return at;
+}
+
+#endif
