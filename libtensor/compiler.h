@@ -25,6 +25,13 @@
 #define TPI_CLONES
 #endif
 
+/* For the bodies of kernels, which constant arguments make into one loop. */
+#if defined(__GNUC__)
+#define TPI_INLINE __attribute__((always_inline)) static inline
+#else
+#define TPI_INLINE static inline
+#endif
+
 /* The position of the highest bit set; x is not 0. */
 static inline int
 tpi_msb64(uint64_t x)

@@ -3,8 +3,10 @@
  * convert.c - any dtype to any other, block by block
  *
  * Elements of a block become exact numbers, the numbers become codes, and what
- * that did to them is counted.
+ * that did to them is counted. Pairs that matter for speed have a kernel, which
+ * gives the same.
  */
+#include "kernels.h"
 #include "number.h"
 
 #include <inttypes.h>
@@ -187,14 +189,114 @@ copy_packed(void *dst, const void *src, unsigned bits, size_t n)
 		end[-1] &= (uint8_t)((1u << rest) - 1);
 }
 
+/* n elements, counted from `index` on, the long way. */
+static enum tp_status
+convert_range(const struct conversion *c, uint8_t *dst, const void *src,
+    size_t n, uint64_t index, struct tp_cast_stats *stats, struct tp_err *err)
+{
+	size_t step = BLOCK / c->dst_parts;
+
+	for (size_t i = 0; i < n; i += step) {
+		uint8_t *to = dst + i / 8 * tp_dtype_bits(c->dst_dtype);
+		size_t size = n - i < step ? n - i : step;
+		enum tp_status rc =
+		    convert_block(c, to, src, i, size, index + i, stats, err);
+
+		if (rc)
+			return rc;
+	}
+	return TP_OK;
+}
+
+static const struct tpi_kernel *
+find_kernel(enum tp_dtype dst, enum tp_dtype src)
+{
+	const struct tpi_kernel *const lists[] = {
+	    tpi_narrow_kernels, tpi_widen_kernels};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (const struct tpi_kernel *k = lists[i]; k->dst; k++)
+			if (k->dst == dst && k->src == src)
+				return k;
+	return NULL;
+}
+
+/*
+ * Count a block that a kernel converted. The kernel's max_rel is a little off,
+ * so it only tells whether the errors are worth looking at.
+ */
+static void
+add_counts(const struct tpi_kernel *k, const struct tpi_counts *counts,
+    const uint8_t *src, size_t n, enum tp_overflow overflow, uint64_t index,
+    struct tp_cast_stats *s)
+{
+	double errors[TPI_KERNEL_BLOCK];
+
+	s->n_overflow += counts->n_overflow;
+	s->n_to_zero += counts->n_to_zero;
+	s->n_to_subnormal += counts->n_to_subnormal;
+	s->n_nan += counts->n_nan;
+	s->n_inf += counts->n_inf;
+	s->n_inexact += counts->n_inexact;
+	/* Nothing rounds or saturates by more than its own size. */
+	if (counts->max_rel == 0 || s->max_rel_error >= 1 ||
+	    counts->max_rel * (1 + 0x1p-20) < s->max_rel_error)
+		return;
+	k->errors(errors, src, n, overflow);
+	for (size_t i = 0; i < n; i++)
+		if (errors[i] > s->max_rel_error) {
+			s->max_rel_error = errors[i];
+			s->max_rel_index = index + i;
+		}
+}
+
+/*
+ * All n elements by a kernel. A block that the kernel cannot speak for, because
+ * it is an error or has the first overflow, is done again the long way.
+ */
+static enum tp_status
+convert_fast(const struct tpi_kernel *k, const struct conversion *c,
+    uint8_t *dst, const uint8_t *src, size_t n, uint64_t base,
+    struct tp_cast_stats *stats, struct tp_err *err)
+{
+	size_t src_size = tp_dtype_bits(c->src_dtype) / 8;
+	size_t dst_size = tp_dtype_bits(c->dst_dtype) / 8;
+	struct tpi_counts counts;
+	enum tp_status rc;
+
+	for (size_t i = 0; i < n; i += TPI_KERNEL_BLOCK) {
+		size_t size =
+		    n - i < TPI_KERNEL_BLOCK ? n - i : TPI_KERNEL_BLOCK;
+		uint8_t *to = dst + i * dst_size;
+		const uint8_t *from = src + i * src_size;
+
+		if (!stats && c->overflow != TP_OVERFLOW_ERROR) {
+			k->convert(to, from, size, c->overflow);
+			continue;
+		}
+		k->count(to, from, size, c->overflow, &counts);
+		if (counts.n_overflow && (c->overflow == TP_OVERFLOW_ERROR ||
+					     stats->n_overflow == 0)) {
+			rc = convert_range(
+			    c, to, from, size, base + i, stats, err);
+			if (rc)
+				return rc;
+		} else if (stats) {
+			add_counts(k, &counts, from, size, c->overflow,
+			    base + i, stats);
+		}
+	}
+	return TP_OK;
+}
+
 enum tp_status
 tp_convert(enum tp_dtype dst_dtype, void *dst, enum tp_dtype src_dtype,
     const void *src, size_t n, enum tp_overflow overflow, uint64_t base,
     struct tp_cast_stats *stats, struct tp_err *err)
 {
-	struct tp_cast_stats part = {.n = n};
+	struct tp_cast_stats part = {.n = n}, *counts = stats ? &part : NULL;
+	const struct tpi_kernel *kernel;
 	struct conversion c;
-	size_t step;
 	enum tp_status rc;
 
 	rc = find_conversion(dst_dtype, src_dtype, overflow, &c, err);
@@ -204,15 +306,11 @@ tp_convert(enum tp_dtype dst_dtype, void *dst, enum tp_dtype src_dtype,
 		copy_packed(dst, src, tp_dtype_bits(dst_dtype), n);
 		return TP_OK;
 	}
-	step = BLOCK / c.dst_parts;
-	for (size_t i = 0; i < n; i += step) {
-		uint8_t *to = (uint8_t *)dst + i / 8 * tp_dtype_bits(dst_dtype);
-
-		rc = convert_block(&c, to, src, i, n - i < step ? n - i : step,
-		    base + i, stats ? &part : NULL, err);
-		if (rc)
-			return rc;
-	}
+	kernel = find_kernel(dst_dtype, src_dtype);
+	rc = kernel ? convert_fast(kernel, &c, dst, src, n, base, counts, err)
+		    : convert_range(&c, dst, src, n, base, counts, err);
+	if (rc)
+		return rc;
 	if (stats)
 		tp_cast_stats_merge(stats, &part);
 	return TP_OK;

@@ -142,11 +142,18 @@ load_block(
     enum tp_dtype dtype, const void *src, size_t first, size_t n, double *x)
 {
 	double parts[2 * BLOCK];
+	float narrow[BLOCK];
 	const uint8_t *at =
 	    (const uint8_t *)src + first / 8 * tp_dtype_bits(dtype);
 
 	if (dtype == TP_DTYPE_F32 && (uintptr_t)at % sizeof(float) == 0) {
 		widen_f32(x, (const float *)(const void *)at, n);
+		return;
+	}
+	if (dtype == TP_DTYPE_F16 || dtype == TP_DTYPE_BF16) {
+		(void)!tp_convert(TP_DTYPE_F32, narrow, dtype, at, n,
+		    TP_OVERFLOW_INF, 0, NULL, NULL);
+		widen_f32(x, narrow, n);
 		return;
 	}
 	if (tp_dtype_kind(dtype) != TP_KIND_COMPLEX) {
