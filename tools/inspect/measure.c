@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure.c - what must be computed from the bytes of tensors
+ *
+ * A window of tensors is computed ahead of the one that is shown. Hashes run
+ * one tensor a thread; statistics one tensor after the other, each in parallel
+ * where it is large. Nothing depends on the number of threads.
+ */
+#include "inspect.h"
+
+#include <string.h>
+
+#include "tp/alloc.h"
+#include "tp/endian.h"
+#include "tp/parallel.h"
+
+#include "progress.h"
+
+#define WINDOW 64
+/* A whole number of chunks for every dtype, and small beside the caches. */
+#define STATS_BUFFER ((size_t)2 << 20)
+#define HASH_BUFFER ((size_t)128 << 10)
+#define BINS 20
+
+static unsigned
+n_threads(void)
+{
+	return (unsigned)cli_common.threads;
+}
+
+/*
+ * Read the stream to its end in pieces of whole chunks and pass each on.
+ */
+struct pass {
+	const struct tp_entry *e;
+	struct tp_stats *stats;
+	struct tp_histogram *histogram; /* NULL in the first pass */
+};
+
+static enum tp_status
+take_piece(const struct pass *p, void *data, size_t nbytes, size_t n,
+    struct tp_err *err)
+{
+	size_t swap = tp_dtype_swap_size(p->e->dtype);
+
+	if (!tp_host_is_little() && swap > 1)
+		tp_swap_bytes(data, nbytes / swap, swap);
+	if (p->histogram)
+		return tp_histogram_add(
+		    p->histogram, p->e->dtype, data, n, err);
+	return tp_stats_add(p->stats, p->e->dtype, data, n, n_threads(), err);
+}
+
+static enum tp_status
+run_pass(struct inspect_results *x, size_t entry, const struct pass *p,
+    struct tp_err *err)
+{
+	unsigned bits = tp_dtype_bits(p->e->dtype);
+	uint64_t left = p->e->n_elems;
+	struct tp_stream *s = NULL;
+	enum tp_status rc;
+
+	rc = tp_stream_entry(x->f->r, entry, &s, err);
+	while (!rc && left) {
+		size_t n = x->buffer_size / bits * 8 / TP_STATS_CHUNK *
+			   TP_STATS_CHUNK,
+		       nbytes;
+
+		if (n > left)
+			n = (size_t)left;
+		nbytes = n / 8 * bits + (n % 8 * bits + 7) / 8;
+		rc = tp_stream_read(s, x->buffer, nbytes, err);
+		if (!rc)
+			rc = take_piece(p, x->buffer, nbytes, n, err);
+		left -= n;
+		cli_progress_add(nbytes);
+	}
+	tp_stream_close(s);
+	return rc;
+}
+
+/* The range of a histogram is that of the finite values. */
+static enum tp_status
+measure(struct inspect_results *x, size_t entry, struct inspect_result *out)
+{
+	const struct tp_entry *e = tp_reader_entry(x->f->r, entry);
+	struct pass p = {.e = e, .stats = &out->stats};
+
+	if (e->dtype == TP_DTYPE_STRING)
+		return TP_OK;
+	if (run_pass(x, entry, &p, &out->err))
+		return out->err.status;
+	if (inspect_options.histogram && out->stats.n_finite) {
+		out->histogram.low = out->stats.min;
+		out->histogram.high = out->stats.max;
+		out->histogram.n_bins = BINS;
+		p.histogram = &out->histogram;
+		if (run_pass(x, entry, &p, &out->err))
+			return out->err.status;
+		out->has_histogram = true;
+	}
+	out->has_stats = true;
+	return TP_OK;
+}
+
+/*
+ * The hash of a tensor is that of its dtype, a space, its shape in brackets
+ * without spaces, a newline, and its bytes: dense, row-major, little-endian,
+ * the unused bits of the last byte zero. `f32 [2,3]\n`, then 24 bytes.
+ */
+static void
+hash_head(struct sha256 *h, const struct tp_entry *e)
+{
+	char text[32];
+
+	sha256_add(
+	    h, tp_dtype_name(e->dtype), tp_str(tp_dtype_name(e->dtype)).len);
+	sha256_add(h, " [", 2);
+	for (unsigned i = 0; i < e->rank; i++) {
+		int n = snprintf(text, sizeof(text), i ? ",%lld" : "%lld",
+		    (long long)e->shape[i]);
+
+		sha256_add(h, text, (size_t)n);
+	}
+	sha256_add(h, "]\n", 2);
+}
+
+enum tp_status
+inspect_hash(struct tp_reader *r, size_t entry, uint8_t hash[SHA256_SIZE],
+    struct tp_err *err)
+{
+	const struct tp_entry *e = tp_reader_entry(r, entry);
+	unsigned used =
+	    (unsigned)(e->n_elems % 8 * tp_dtype_bits(e->dtype)) % 8;
+	struct tp_stream *s = NULL;
+	struct sha256 h;
+	enum tp_status rc;
+	uint8_t *buf;
+
+	buf = tp_mem_array(NULL, HASH_BUFFER, 1);
+	if (!buf)
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for a buffer of %zu bytes", HASH_BUFFER);
+	sha256_init(&h);
+	hash_head(&h, e);
+	rc = tp_stream_entry(r, entry, &s, err);
+	while (!rc && tp_stream_left(s)) {
+		uint64_t left = tp_stream_left(s);
+		size_t n = left < HASH_BUFFER ? (size_t)left : HASH_BUFFER;
+
+		rc = tp_stream_read(s, buf, n, err);
+		if (rc)
+			break;
+		if (n == left && used && e->dtype != TP_DTYPE_STRING)
+			buf[n - 1] &= (uint8_t)((1u << used) - 1);
+		sha256_add(&h, buf, n);
+		cli_progress_add(n);
+	}
+	if (!rc)
+		sha256_end(&h, hash);
+	tp_stream_close(s);
+	tp_mem_free(NULL, buf, HASH_BUFFER, 1);
+	return rc;
+}
+
+/* A tp_part_fn: the hash of one tensor of the window. */
+static void
+hash_part(void *ctx, size_t part)
+{
+	struct inspect_results *x = ctx;
+	struct inspect_result *out = &x->ready[part];
+
+	if (out->err.status)
+		return;
+	out->has_hash = !inspect_hash(
+	    x->f->r, x->f->order[x->begin + part], out->hash, &out->err);
+}
+
+static void
+fill_window(struct inspect_results *x, size_t begin)
+{
+	const struct inspect_options *o = &inspect_options;
+
+	x->begin = begin;
+	x->end = x->f->n - begin < WINDOW ? x->f->n : begin + WINDOW;
+	memset(x->ready, 0, WINDOW * sizeof(x->ready[0]));
+	if (o->stats || o->histogram)
+		for (size_t i = begin; i < x->end; i++)
+			measure(x, x->f->order[i], &x->ready[i - begin]);
+	if (o->hash)
+		tp_parallel(n_threads(), x->end - begin, hash_part, x);
+}
+
+bool
+inspect_results_init(struct inspect_results *x, struct inspect_file *f)
+{
+	const struct inspect_options *o = &inspect_options;
+	uint64_t passes =
+	    (uint64_t)(o->stats || o->histogram) + o->histogram + o->hash;
+	struct inspect_totals t = {0};
+
+	*x = (struct inspect_results){.f = f, .buffer_size = STATS_BUFFER};
+	if (!passes)
+		return true;
+	x->ready = tp_mem_array(NULL, WINDOW, sizeof(x->ready[0]));
+	x->buffer = tp_mem_array(NULL, x->buffer_size, 1);
+	if (!x->ready || !x->buffer) {
+		cli_message_about(f->path, "out of memory");
+		f->status = cli_worst(f->status, CLI_INPUT);
+		inspect_results_release(x);
+		return false;
+	}
+	inspect_count(f, &t);
+	cli_progress_begin("reading", t.all.nbytes * passes);
+	return true;
+}
+
+const struct inspect_result *
+inspect_results_get(struct inspect_results *x, size_t i)
+{
+	const struct inspect_result *result;
+
+	if (!x->ready)
+		return NULL;
+	if (i >= x->end)
+		fill_window(x, i);
+	result = &x->ready[i - x->begin];
+	if (result->err.status)
+		x->f->status = cli_worst(
+		    x->f->status, cli_report(x->f->path, &result->err));
+	return result;
+}
+
+void
+inspect_results_release(struct inspect_results *x)
+{
+	if (x->ready) {
+		cli_progress_end();
+		tp_mem_free(NULL, x->ready, WINDOW, sizeof(x->ready[0]));
+	}
+	if (x->buffer)
+		tp_mem_free(NULL, x->buffer, x->buffer_size, 1);
+	*x = (struct inspect_results){0};
+}

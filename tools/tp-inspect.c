@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tp-inspect.c - show what is inside model files */
+#include "inspect/inspect.h"
+
+#include "text.h"
+
+struct inspect_options inspect_options;
+
+static const char *const sorts[] = {"file", "name", "size", "offset", NULL};
+
+static const struct cli_option options[] = {
+    {CLI_HEADING,
+	.help = "What to show (default: a line a tensor, and totals)"},
+    {CLI_FLAG, 'l', "long", NULL, &inspect_options.all_columns,
+	.help = "also offset, alignment, encoding, checksum, strides, sharing"},
+    {CLI_FLAG, 't', "tree", NULL, &inspect_options.tree,
+	.help = "names as a tree, equal numbered layers folded"},
+    {CLI_FLAG, 'm', "metadata", NULL, &inspect_options.metadata,
+	.help = "metadata"},
+    {CLI_FLAG, 's', "stats", NULL, &inspect_options.stats,
+	.help = "minimum, maximum, mean, standard deviation, zeros, NaN, Inf"},
+    {CLI_FLAG, 0, "histogram", NULL, &inspect_options.histogram,
+	.help = "how the values of each tensor are distributed"},
+    {CLI_FLAG, 0, "hash", NULL, &inspect_options.hash,
+	.help = "SHA-256 of dtype, shape and bytes of each tensor"},
+    {CLI_HEADING, .help = "Which tensors, and how"},
+    CLI_FILTER_OPTIONS(inspect_options.filter),
+    {CLI_CHOICE, 0, "sort", "KEY", &inspect_options.sort,
+	.help = "order by name, size (largest first), offset, or as in the "
+		"file (default)",
+	.choices = sorts},
+    {CLI_STRING, 0, "from", "FMT", &inspect_options.from,
+	.help = "read as FMT (default: by content)"},
+    {.kind = CLI_END},
+};
+
+static const char *
+check_options(void)
+{
+	if (inspect_options.from && !tp_format_find(inspect_options.from))
+		return "--from names an unknown format";
+	return NULL;
+}
+
+static const struct cli_app app = {
+    .name = "tp-inspect",
+    .synopsis = "[options] FILE...",
+    .summary =
+	"Show what is inside model files: safetensors (also shard sets), "
+	"ONNX, and native. FILE may be - for standard input.",
+    .options = options,
+    .min_args = 1,
+    .check = check_options,
+};
+
+/* A blank line between sections, none before the first. */
+static void
+put_gap(bool *any)
+{
+	if (*any)
+		putc('\n', stdout);
+	*any = true;
+}
+
+static void
+put_sections(struct inspect_file *f)
+{
+	const struct inspect_options *o = &inspect_options;
+	bool measured = o->stats || o->histogram || o->hash;
+	bool chosen = o->tree || o->metadata || measured;
+	bool any = false;
+
+	if (o->metadata) {
+		put_gap(&any);
+		inspect_metadata(f);
+	}
+	if (o->tree) {
+		put_gap(&any);
+		inspect_tree(f);
+	}
+	if (o->all_columns || !chosen) {
+		put_gap(&any);
+		inspect_list(f);
+		if (f->n)
+			putc('\n', stdout);
+		inspect_put_totals(f);
+	}
+	if (measured) {
+		put_gap(&any);
+		inspect_measured(f);
+	}
+}
+
+static int
+inspect(const char *path, struct tp_json *j, bool title)
+{
+	struct tp_open_options open = {
+	    .format = inspect_options.from, .warn = cli_warn};
+	struct inspect_file f = {.path = path};
+	struct tp_err err = TP_ERR_INIT;
+
+	if (tp_open(path, &open, &f.r, &err)) {
+		if (j)
+			inspect_json_failed(j, path, &err);
+		return cli_report(path, &err);
+	}
+	if (title) {
+		fputs(cli_colour(CLI_BOLD), stdout);
+		cli_put_text(stdout, tp_str(path));
+		printf(":%s\n", cli_colour(CLI_PLAIN));
+	}
+	if (inspect_select(&f)) {
+		if (j)
+			inspect_json_file(j, &f);
+		else
+			put_sections(&f);
+	}
+	inspect_select_release(&f);
+	tp_close(f.r);
+	return f.status;
+}
+
+/* A tp_json_write_fn; cli_finish tells of failures. */
+static int
+write_stdout(void *ctx, const char *s, size_t n)
+{
+	(void)ctx;
+	return fwrite(s, 1, n, stdout) < n;
+}
+
+static int
+inspect_all(int argc, char **argv, int first)
+{
+	struct tp_json json;
+	int rc = CLI_OK;
+
+	if (!cli_common.json) {
+		for (int i = first; i < argc; i++) {
+			if (i > first)
+				putc('\n', stdout);
+			rc = cli_worst(
+			    rc, inspect(argv[i], NULL, argc - first > 1));
+		}
+		return rc;
+	}
+	tp_json_init(&json, write_stdout, NULL, TP_JSON_PRETTY);
+	tp_json_object_begin(&json);
+	tp_json_key(&json, "files");
+	tp_json_array_begin(&json);
+	for (int i = first; i < argc; i++)
+		rc = cli_worst(rc, inspect(argv[i], &json, false));
+	tp_json_array_end(&json);
+	tp_json_object_end(&json);
+	return tp_json_finish(&json) ? cli_worst(rc, CLI_OUTPUT) : rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	int first = cli_parse(&app, argc, argv);
+	int rc = inspect_all(argc, argv, first);
+
+	cli_list_release(&inspect_options.filter.include);
+	cli_list_release(&inspect_options.filter.exclude);
+	return cli_finish(rc);
+}
