@@ -28,8 +28,8 @@ static const struct layer {
 } layers[] = {
     {"conv1.weight", TP_DTYPE_F32, 4, {8, 3, 3, 3}, NULL},
     {"conv1.bias", TP_DTYPE_F32, 1, {8}, NULL},
-    {"bn1.running_mean", TP_DTYPE_F32, 1, {8}, NULL},
-    {"bn1.running_var", TP_DTYPE_F32, 1, {8}, NULL},
+    {"bn1.weight", TP_DTYPE_F32, 1, {8}, NULL},
+    {"bn1.bias", TP_DTYPE_F32, 1, {8}, NULL},
     {"bn1.num_batches_tracked", TP_DTYPE_I64, 0, {0}, NULL},
     {"conv2.weight", TP_DTYPE_F16, 4, {16, 8, 3, 3}, NULL},
     {"conv2.bias", TP_DTYPE_F16, 1, {16}, NULL},
