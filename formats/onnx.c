@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx.c - ONNX models: weights, and the graph around them
+ */
+#include "plugin.h"
+
+#include "onnx_write.h"
+
+#include "banned.h"
+
+const struct tp_format tpi_format_onnx = {
+    .name = "onnx",
+    .suffixes = (const char *const[]){".onnx", NULL},
+    .caps = TPI_ONNX_CAPS,
+    .holds_dtype = tpi_onnx_holds_dtype,
+    .loses = tpi_onnx_loses,
+    .keeps_attachment = tpi_onnx_keeps_attachment,
+    .plan = tpi_onnx_plan,
+    .put = tpi_onnx_put,
+    .finish = tpi_onnx_finish,
+    .discard = tpi_onnx_discard,
+};
