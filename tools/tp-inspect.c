@@ -17,6 +17,8 @@ static const struct cli_option options[] = {
 	.help = "names as a tree, equal numbered layers folded"},
     {CLI_FLAG, 'm', "metadata", NULL, &inspect_options.metadata,
 	.help = "metadata"},
+    {CLI_FLAG, 'g', "graph", NULL, &inspect_options.graph,
+	.help = "ONNX: inputs, outputs, operators, opsets, producer"},
     {CLI_FLAG, 's', "stats", NULL, &inspect_options.stats,
 	.help = "minimum, maximum, mean, standard deviation, zeros, NaN, Inf"},
     {CLI_FLAG, 0, "histogram", NULL, &inspect_options.histogram,
@@ -67,12 +69,16 @@ put_sections(struct inspect_file *f)
 {
 	const struct inspect_options *o = &inspect_options;
 	bool measured = o->stats || o->histogram || o->hash;
-	bool chosen = o->tree || o->metadata || measured;
+	bool chosen = o->tree || o->metadata || o->graph || measured;
 	bool any = false;
 
 	if (o->metadata) {
 		put_gap(&any);
 		inspect_metadata(f);
+	}
+	if (o->graph) {
+		put_gap(&any);
+		inspect_graph(f);
 	}
 	if (o->tree) {
 		put_gap(&any);

@@ -298,6 +298,8 @@ inspect_json_file(struct tp_json *j, struct inspect_file *f)
 	put_key_text(j, "format", tp_format_name(tp_reader_format(f->r)));
 	put_files(j, f);
 	put_metadata(j, f);
+	if (inspect_options.graph)
+		inspect_json_graph(j, f);
 	put_tensors(j, f);
 	put_totals(j, f);
 	tp_json_object_end(j);
