@@ -34,3 +34,9 @@ if(TP_COVERAGE)
 	target_compile_options(tp_build_flags INTERFACE --coverage -O0)
 	target_link_options(tp_build_flags INTERFACE --coverage)
 endif()
+# Blocks of the allocators are checked when they are given back.
+target_compile_definitions(tp_build_flags INTERFACE
+	$<$<CONFIG:Debug>:TP_DEBUG_CHECKS>)
+if(TP_BACKTRACE)
+	target_compile_definitions(tp_build_flags INTERFACE TP_BACKTRACE)
+endif()

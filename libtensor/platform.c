@@ -6,6 +6,10 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#ifdef TP_BACKTRACE
+#include <execinfo.h>
+#include <stdlib.h>
+#endif
 #include <unistd.h>
 
 #include "banned.h"
@@ -25,3 +29,46 @@ tpi_cpu_count(void)
 	n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
 }
+
+#ifdef TP_BACKTRACE
+
+size_t
+tpi_callers(void **out, size_t max)
+{
+	int n = backtrace(out, (int)max);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+void
+tpi_name_callers(void *const *callers, size_t n,
+    void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	char **text = backtrace_symbols(callers, (int)n);
+
+	for (size_t i = 0; text && i < n; i++)
+		fn(ctx, text[i]);
+	free(text);
+}
+
+#else
+
+size_t
+tpi_callers(void **out, size_t max)
+{
+	(void)out;
+	(void)max;
+	return 0;
+}
+
+void
+tpi_name_callers(void *const *callers, size_t n,
+    void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	(void)callers;
+	(void)n;
+	(void)fn;
+	(void)ctx;
+}
+
+#endif

@@ -3,8 +3,11 @@
 #include "storage.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
+#include "tp/allocator.h"
 #include "tp/checked.h"
+#include "tp/data_ptr.h"
 
 #include "banned.h"
 
@@ -17,7 +20,8 @@ struct tp_storage {
 	bool writable;
 	void *data;
 	size_t nbytes;
-	void *block; /* owned: what was allocated, data lies inside */
+	struct tp_data_ptr bytes; /* owned, from the device's allocator */
+	void *block;		  /* owned, from alloc: what data lies inside */
 	size_t block_nbytes;
 	tp_release_fn *release;
 	void *release_ctx;
@@ -38,32 +42,51 @@ new_handle(
 	return TP_OK;
 }
 
+/* From an allocator of the caller's, which knows no alignment. */
+static bool
+take_block(struct tp_storage *s, size_t nbytes)
+{
+	if (tp_add_size(nbytes, DATA_ALIGN, &s->block_nbytes))
+		return false;
+	s->block = tp_mem_array(s->alloc, s->block_nbytes, 1);
+	if (!s->block)
+		return false;
+	s->data = (char *)s->block +
+		  (DATA_ALIGN - (uintptr_t)s->block % DATA_ALIGN) % DATA_ALIGN;
+	return true;
+}
+
+/* From the allocator that is registered for the CPU. */
+static bool
+take_bytes(struct tp_storage *s, size_t nbytes)
+{
+	const struct tp_device cpu = {TP_DEVICE_CPU, 0};
+
+	if (tp_allocate(nbytes, DATA_ALIGN, cpu, &s->bytes, NULL))
+		return false;
+	s->data = s->bytes.data;
+	memset(s->data, 0, nbytes);
+	return true;
+}
+
 enum tp_status
 tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
     struct tp_storage **out, struct tp_err *err)
 {
 	struct tp_storage *s = NULL;
 	enum tp_status rc;
-	size_t block_nbytes;
 
 	*out = NULL;
-	if (tp_add_size(nbytes, DATA_ALIGN, &block_nbytes))
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory for %zu bytes", nbytes);
 	rc = new_handle(alloc, &s, err);
 	if (rc)
 		return rc;
-	s->block = tp_mem_array(alloc, block_nbytes, 1);
-	if (!s->block) {
+	if (!(alloc ? take_block(s, nbytes) : take_bytes(s, nbytes))) {
 		tp_mem_free(alloc, s, 1, sizeof(*s));
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "no memory for %zu bytes", nbytes);
 	}
-	s->block_nbytes = block_nbytes;
 	s->kind = TP_STORAGE_OWNED;
 	s->writable = true;
-	s->data = (char *)s->block +
-		  (DATA_ALIGN - (uintptr_t)s->block % DATA_ALIGN) % DATA_ALIGN;
 	s->nbytes = nbytes;
 	*out = s;
 	return TP_OK;
@@ -106,6 +129,7 @@ tp_storage_unref(struct tp_storage *s)
 		return;
 	if (s->release)
 		s->release(s->release_ctx, s->data, s->nbytes);
+	tp_data_ptr_clear(&s->bytes);
 	tp_mem_free(s->alloc, s->block, s->block_nbytes, 1);
 	tp_mem_free(s->alloc, s, 1, sizeof(*s));
 }

@@ -29,7 +29,10 @@ enum tp_storage_kind {
 	TP_STORAGE_BORROWED, /* the caller's, writable if it says so */
 };
 
-/* A new reference to nbytes of zeroed memory aligned to 64. 0 is allowed. */
+/*
+ * A new reference to nbytes of zeroed memory aligned to 64, from alloc or, when
+ * that is NULL, from the allocator registered for the CPU. 0 is allowed.
+ */
 TP_API TP_NODISCARD enum tp_status tp_storage_new(const struct tp_alloc *alloc,
     size_t nbytes, struct tp_storage **out, struct tp_err *err);
 
