@@ -71,6 +71,13 @@ tpi_json_kind(struct tpi_json *j)
 	}
 }
 
+static bool
+is_in_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' ||
+	       c == 'e' || c == 'E';
+}
+
 /*
  * The copy of a value that cJSON gets. The text is valid, so every token can be
  * told by its first byte. out has room for the extent and three bytes more for
@@ -99,8 +106,7 @@ write_copy(const struct tpi_json *j, const struct tpi_json_extent *x, char *out)
 		} else if (!in_string && (c == '-' || (c >= '0' && c <= '9'))) {
 			out[n++] = '"';
 			out[n++] = NUMBER_MARK;
-			while (i < x->end && s[i] != '\0' &&
-			       strchr("+-.0123456789eE", s[i]))
+			while (i < x->end && is_in_number(s[i]))
 				out[n++] = s[i++];
 			out[n++] = '"';
 		} else {
@@ -281,6 +287,22 @@ number_text(const cJSON *item)
 	return item->valuestring + 1;
 }
 
+/* One digit or more that comes next, as a number. */
+static bool
+scan_u64(struct tpi_json *j, uint64_t *value)
+{
+	const size_t begin = j->pos;
+	uint64_t v = 0;
+
+	while (j->pos < j->size && j->text[j->pos] >= '0' &&
+	       j->text[j->pos] <= '9')
+		if (tp_mul_u64(v, 10, &v) ||
+		    tp_add_u64(v, (uint64_t)(j->text[j->pos++] - '0'), &v))
+			return false;
+	*value = v;
+	return j->pos > begin;
+}
+
 /* The digits at the beginning of s; what follows them is *rest. */
 static bool
 read_digits(const char *s, uint64_t *value, const char **rest)
@@ -294,6 +316,41 @@ read_digits(const char *s, uint64_t *value, const char **rest)
 	*value = v;
 	*rest = s;
 	return true;
+}
+
+bool
+tpi_json_u64s(struct tpi_json *j, uint64_t *values, size_t max, size_t *n)
+{
+	const size_t begin = j->pos;
+	int c = tpi_json_peek(j);
+	size_t k = 0;
+
+	if (c != '[')
+		goto other;
+	j->pos++;
+	c = tpi_json_peek(j);
+	while (c != ']') {
+		size_t first = j->pos;
+
+		if (k == max || !scan_u64(j, &values[k]) ||
+		    (j->text[first] == '0' && j->pos - first > 1))
+			goto other;
+		k++;
+		c = tpi_json_peek(j);
+		if (c != ',' && c != ']')
+			goto other;
+		if (c == ',') {
+			j->pos++;
+			if (tpi_json_peek(j) == ']')
+				goto other;
+		}
+	}
+	j->pos++;
+	*n = k;
+	return true;
+other:
+	j->pos = begin;
+	return false;
 }
 
 bool

@@ -56,7 +56,10 @@ void tpi_json_release(struct tpi_json *j);
 /* Where the next token begins in the file. */
 uint64_t tpi_json_at(struct tpi_json *j);
 
-/* What the next value is: "an object", "a number", …, as messages say it. */
+/*
+ * What the next value is: "an object", "a number", …, as messages say it. The
+ * byte that tpi_json_peek returns tells the same to programs.
+ */
 const char *tpi_json_kind(struct tpi_json *j);
 
 /* Enter the object that comes next; TP_EFORMAT if something else comes. */
@@ -85,6 +88,13 @@ enum tp_status tpi_json_string(
  */
 enum tp_status tpi_json_take(struct tpi_json *j, size_t max_values,
     const cJSON **out, struct tp_err *err);
+
+/*
+ * An array of at most max plain whole numbers, *n of them, without a tree.
+ * False if anything else comes: nothing is consumed then, and tpi_json_take
+ * tells what it is.
+ */
+bool tpi_json_u64s(struct tpi_json *j, uint64_t *values, size_t max, size_t *n);
 
 /* Only white space may be left. */
 enum tp_status tpi_json_end(struct tpi_json *j, struct tp_err *err);

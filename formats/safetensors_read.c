@@ -36,7 +36,7 @@ struct header {
 	uint64_t data_offset, data_nbytes; /* what lies behind the header */
 	struct tpi_json json;
 	bool has_metadata;
-	struct tp_map keys; /* of this file's metadata */
+	struct tp_map keys; /* of this file's metadata, in a set */
 	size_t first_entry;
 	uint64_t next; /* where the tensors so far end, if in order */
 	bool in_order;
@@ -91,14 +91,13 @@ read_text(struct header *h, struct tp_err *err)
 static enum tp_status
 read_dtype(struct header *h, struct info *t, struct tp_err *err)
 {
-	const char *kind = tpi_json_kind(&h->json);
 	struct tp_str name = {0};
 	enum tp_status rc;
 
-	if (strcmp(kind, "a string"))
+	if (tpi_json_peek(&h->json) != '"')
 		return tp_fail(err, TP_EFORMAT, t->at,
 		    "tensor '%s': dtype is %s, expected a string",
-		    TP_BRIEF(t->name), kind);
+		    TP_BRIEF(t->name), tpi_json_kind(&h->json));
 	rc = tpi_json_string(&h->json, &name, err);
 	if (rc)
 		return rc;
@@ -110,74 +109,102 @@ read_dtype(struct header *h, struct info *t, struct tp_err *err)
 	return TP_OK;
 }
 
-/* The array that comes next, for the member of that name. */
+/*
+ * The array of the member of that name could not be read: say why. *item is
+ * the first that is no whole number, or NULL if they all are.
+ */
 static enum tp_status
-take_array(struct header *h, const struct info *t, const char *member,
-    const cJSON **array, struct tp_err *err)
+look_at_array(struct header *h, const struct info *t, const char *member,
+    const cJSON **array, const cJSON **item, struct tp_err *err)
 {
-	const char *kind = tpi_json_kind(&h->json);
+	const cJSON *p;
+	enum tp_status rc;
+	uint64_t value;
 
-	if (strcmp(kind, "an array"))
+	if (tpi_json_peek(&h->json) != '[')
 		return tp_fail(err, TP_EFORMAT, t->at,
 		    "tensor '%s': %s is %s, expected an array",
-		    TP_BRIEF(t->name), member, kind);
-	return tpi_json_take(&h->json, SHAPE_VALUES_MAX, array, err);
+		    TP_BRIEF(t->name), member, tpi_json_kind(&h->json));
+	rc = tpi_json_take(&h->json, SHAPE_VALUES_MAX, array, err);
+	if (rc)
+		return rc;
+	cJSON_ArrayForEach(p, *array) {
+		if (!tpi_json_u64(p, &value))
+			break;
+	}
+	*item = p;
+	return TP_OK;
+}
+
+static enum tp_status
+refuse_shape(struct header *h, const struct info *t, struct tp_err *err)
+{
+	const cJSON *array = NULL, *item = NULL;
+	enum tp_status rc = look_at_array(h, t, "shape", &array, &item, err);
+
+	if (rc)
+		return rc;
+	if (item)
+		return tp_fail(err, TP_EFORMAT, t->at,
+		    "tensor '%s': shape has %s, expected whole numbers below "
+		    "2^64",
+		    TP_BRIEF(t->name), TPI_JSON_SHOW(item));
+	return tp_fail(err, TP_ELIMIT, t->at,
+	    "tensor '%s': rank %d, the limit is %d", TP_BRIEF(t->name),
+	    cJSON_GetArraySize(array), TP_MAX_RANK);
 }
 
 static enum tp_status
 read_shape(struct header *h, struct info *t, struct tp_err *err)
 {
-	const cJSON *array = NULL, *item;
-	enum tp_status rc = take_array(h, t, "shape", &array, err);
+	uint64_t sizes[TP_MAX_RANK];
+	size_t rank = 0;
 
-	if (rc)
-		return rc;
-	cJSON_ArrayForEach(item, array) {
-		uint64_t size;
-
-		if (t->rank == TP_MAX_RANK)
+	if (!tpi_json_u64s(&h->json, sizes, TP_MAX_RANK, &rank))
+		return refuse_shape(h, t, err);
+	for (size_t i = 0; i < rank; i++) {
+		if (sizes[i] > INT64_MAX)
 			return tp_fail(err, TP_ELIMIT, t->at,
-			    "tensor '%s': rank %d, the limit is %d",
-			    TP_BRIEF(t->name), cJSON_GetArraySize(array),
-			    TP_MAX_RANK);
-		if (!tpi_json_u64(item, &size))
-			return tp_fail(err, TP_EFORMAT, t->at,
-			    "tensor '%s': axis %u has the size %s, expected a "
-			    "whole number below 2^64",
-			    TP_BRIEF(t->name), t->rank, TPI_JSON_SHOW(item));
-		if (size > INT64_MAX)
-			return tp_fail(err, TP_ELIMIT, t->at,
-			    "tensor '%s': axis %u has the size %" PRIu64
+			    "tensor '%s': axis %zu has the size %" PRIu64
 			    ", the limit is %" PRId64,
-			    TP_BRIEF(t->name), t->rank, size, INT64_MAX);
-		t->shape[t->rank++] = (int64_t)size;
+			    TP_BRIEF(t->name), i, sizes[i], INT64_MAX);
+		t->shape[i] = (int64_t)sizes[i];
 	}
+	t->rank = (unsigned)rank;
 	t->has_shape = true;
 	return TP_OK;
 }
 
 static enum tp_status
-read_offsets(struct header *h, struct info *t, struct tp_err *err)
+refuse_offsets(struct header *h, const struct info *t, struct tp_err *err)
 {
-	const cJSON *array = NULL, *item;
-	uint64_t pair[2] = {0};
-	size_t n = 0;
-	enum tp_status rc = take_array(h, t, "data_offsets", &array, err);
+	const cJSON *array = NULL, *item = NULL;
+	enum tp_status rc =
+	    look_at_array(h, t, "data_offsets", &array, &item, err);
 
 	if (rc)
 		return rc;
-	cJSON_ArrayForEach(item, array) {
-		if (n < 2 && !tpi_json_u64(item, &pair[n]))
-			return tp_fail(err, TP_EFORMAT, t->at,
-			    "tensor '%s': data_offsets has %s, expected a "
-			    "whole number below 2^64",
-			    TP_BRIEF(t->name), TPI_JSON_SHOW(item));
-		n++;
-	}
-	if (n != 2)
+	if (item)
 		return tp_fail(err, TP_EFORMAT, t->at,
-		    "tensor '%s': data_offsets has %zu numbers, expected 2",
-		    TP_BRIEF(t->name), n);
+		    "tensor '%s': data_offsets has %s, expected whole numbers "
+		    "below 2^64",
+		    TP_BRIEF(t->name), TPI_JSON_SHOW(item));
+	return tp_fail(err, TP_EFORMAT, t->at,
+	    "tensor '%s': data_offsets has %d numbers, expected 2",
+	    TP_BRIEF(t->name), cJSON_GetArraySize(array));
+}
+
+static enum tp_status
+read_offsets(struct header *h, struct info *t, struct tp_err *err)
+{
+	uint64_t pair[2];
+	const size_t begin = h->json.pos;
+	size_t n = 0;
+
+	if (!tpi_json_u64s(&h->json, pair, 2, &n) || n != 2) {
+		h->json.pos = begin;
+		return refuse_offsets(h, t, err);
+	}
 	t->begin = pair[0];
 	t->end = pair[1];
 	t->has_offsets = true;
@@ -197,20 +224,19 @@ given_twice(
 static bool
 is(struct tp_str key, struct tp_str name)
 {
-	return tp_str_cmp(key, name) == 0;
+	return key.len == name.len && !memcmp(key.s, name.s, name.len);
 }
 
 /* The members of a tensor, in any order; unknown ones are passed over. */
 static enum tp_status
 read_members(struct header *h, struct info *t, struct tp_err *err)
 {
-	const char *kind = tpi_json_kind(&h->json);
 	enum tp_status rc;
 
-	if (strcmp(kind, "an object"))
+	if (tpi_json_peek(&h->json) != '{')
 		return tp_fail(err, TP_EFORMAT, t->at,
 		    "tensor '%s' is %s, expected an object", TP_BRIEF(t->name),
-		    kind);
+		    tpi_json_kind(&h->json));
 	rc = tpi_json_object(&h->json, err);
 	while (!rc) {
 		struct tp_str key = {0};
@@ -321,7 +347,9 @@ add_meta(struct header *h, struct tp_str key, struct tp_str value, uint64_t at,
 	size_t i = r->n_meta;
 	enum tp_status rc;
 
-	if (!h->set || !tp_map_find(&r->meta_keys, key, &i)) {
+	if (!h->set)
+		return tpi_reader_add_meta(r, key, value, at, err);
+	if (!tp_map_find(&r->meta_keys, key, &i)) {
 		rc = tpi_reader_add_meta(r, key, value, at, err);
 		if (rc)
 			return rc;
@@ -340,7 +368,6 @@ add_meta(struct header *h, struct tp_str key, struct tp_str value, uint64_t at,
 static enum tp_status
 read_metadata(struct header *h, struct tp_err *err)
 {
-	const char *kind = tpi_json_kind(&h->json);
 	uint64_t at = tpi_json_at(&h->json);
 	enum tp_status rc;
 
@@ -348,11 +375,12 @@ read_metadata(struct header *h, struct tp_err *err)
 		return tp_fail(
 		    err, TP_EFORMAT, at, "__metadata__ is given twice");
 	h->has_metadata = true;
-	if (!strcmp(kind, "null"))
+	if (tpi_json_peek(&h->json) == 'n')
 		return tpi_json_skip(&h->json, err);
-	if (strcmp(kind, "an object"))
+	if (tpi_json_peek(&h->json) != '{')
 		return tp_fail(err, TP_EFORMAT, at,
-		    "__metadata__ is %s, expected an object", kind);
+		    "__metadata__ is %s, expected an object",
+		    tpi_json_kind(&h->json));
 
 	rc = tpi_json_object(&h->json, err);
 	while (!rc) {
@@ -362,12 +390,11 @@ read_metadata(struct header *h, struct tp_err *err)
 		rc = tpi_json_member(&h->json, &more, &key, err);
 		if (rc || !more)
 			break;
-		kind = tpi_json_kind(&h->json);
 		at = tpi_json_at(&h->json);
-		if (strcmp(kind, "a string"))
+		if (tpi_json_peek(&h->json) != '"')
 			return tp_fail(err, TP_EFORMAT, at,
 			    "metadata '%s' is %s, expected a string",
-			    TP_BRIEF(key), kind);
+			    TP_BRIEF(key), tpi_json_kind(&h->json));
 		rc = tpi_json_string(&h->json, &value, err);
 		if (!rc)
 			rc = add_meta(h, key, value, at, err);

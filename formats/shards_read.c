@@ -139,16 +139,16 @@ add_item(struct set *s, struct tp_str tensor, struct tp_str file, uint64_t at,
 static enum tp_status
 enter_object(struct set *s, const char *what, bool *given, struct tp_err *err)
 {
-	const char *kind = tpi_json_kind(&s->json);
 	uint64_t at = tpi_json_at(&s->json);
 
 	if (*given)
 		return tp_fail(err, TP_EFORMAT, at,
 		    "%s is given twice in the index", what);
 	*given = true;
-	if (strcmp(kind, "an object"))
+	if (tpi_json_peek(&s->json) != '{')
 		return tp_fail(err, TP_EFORMAT, at,
-		    "%s of the index is %s, expected an object", what, kind);
+		    "%s of the index is %s, expected an object", what,
+		    tpi_json_kind(&s->json));
 	return tpi_json_object(&s->json, err);
 }
 
@@ -160,19 +160,17 @@ read_weight_map(struct set *s, struct tp_err *err)
 	while (!rc) {
 		struct tp_str tensor = {0}, file = {0};
 		bool more = false;
-		const char *kind;
 		uint64_t at;
 
 		rc = tpi_json_member(&s->json, &more, &tensor, err);
 		if (rc || !more)
 			break;
-		kind = tpi_json_kind(&s->json);
 		at = tpi_json_at(&s->json);
-		if (strcmp(kind, "a string"))
+		if (tpi_json_peek(&s->json) != '"')
 			return tp_fail(err, TP_EFORMAT, at,
 			    "the index has %s for tensor '%s', expected a file "
 			    "name",
-			    kind, TP_BRIEF(tensor));
+			    tpi_json_kind(&s->json), TP_BRIEF(tensor));
 		rc = tpi_json_string(&s->json, &file, err);
 		if (!rc)
 			rc = add_item(s, tensor, file, at, err);
@@ -207,7 +205,7 @@ read_index_metadata(struct set *s, struct tp_err *err)
 {
 	enum tp_status rc;
 
-	if (!strcmp(tpi_json_kind(&s->json), "null"))
+	if (tpi_json_peek(&s->json) == 'n')
 		return tpi_json_skip(&s->json, err);
 	rc = enter_object(s, "metadata", &s->has_metadata, err);
 	while (!rc) {

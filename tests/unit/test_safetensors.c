@@ -140,16 +140,15 @@ refusals_tell_found_and_expected(void **state)
 	    {TP_STR("{\"w\":{\"shape\":7}}"), 0, TP_EFORMAT,
 		"tensor 'w': shape is a number, expected an array"},
 	    {TP_STR("{\"w\":{\"shape\":[1,2.0]}}"), 0, TP_EFORMAT,
-		"tensor 'w': axis 1 has the size 2.0, expected a whole number "
-		"below 2^64"},
+		"tensor 'w': shape has 2.0, expected whole numbers below 2^64"},
 	    {TP_STR("{\"w\":{\"shape\":[1],\"shape\":[1]}}"), 0, TP_EFORMAT,
 		"tensor 'w': shape is given twice"},
 	    {TP_STR("{\"w\":{\"shape\":[9223372036854775808]}}"), 0, TP_ELIMIT,
 		"tensor 'w': axis 0 has the size 9223372036854775808, the "
 		"limit is 9223372036854775807"},
 	    {TP_STR("{\"w\":{\"data_offsets\":[0,\"8\"]}}"), 0, TP_EFORMAT,
-		"tensor 'w': data_offsets has a string, expected a whole "
-		"number below 2^64"},
+		"tensor 'w': data_offsets has a string, expected whole "
+		"numbers below 2^64"},
 	    {TP_STR("{\"w\":{\"data_offsets\":[0,8,8]}}"), 0, TP_EFORMAT,
 		"tensor 'w': data_offsets has 3 numbers, expected 2"},
 	    {TP_STR("{\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],"
