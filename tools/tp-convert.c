@@ -361,11 +361,12 @@ refuse(struct job *j)
 	size_t n = tp_transfer_n_losses(j->transfer);
 
 	j->status = "refused";
-	cli_message("%s: %s cannot hold %zu thing%s; nothing is written:",
-	    j->path, tp_format_name(tp_transfer_format(j->transfer)), n,
+	cli_message_about(j->path,
+	    "%s cannot hold %zu thing%s; --allow-loss KIND,... accepts by kind",
+	    tp_format_name(tp_transfer_format(j->transfer)), n,
 	    n == 1 ? "" : "s");
-	report_losses(stderr, j->transfer);
-	cli_message("--allow-loss KIND,... accepts losses by kind");
+	if (!opt_dry_run)
+		report_losses(stderr, j->transfer);
 	return cli_exit_of(j->err.status);
 }
 
@@ -446,8 +447,8 @@ report(const struct job *j)
 
 	if (cli_common.json)
 		report_json(stdout, &r);
-	else if (j->transfer && strcmp(j->status, "failed") != 0 &&
-		 !cli_common.quiet)
+	else if (!cli_common.quiet && j->transfer &&
+		 (opt_dry_run || !strcmp(j->status, "written")))
 		report_text(to_stdout ? stdout : stderr, &r,
 		    cli_common.verbose || opt_dry_run);
 }
