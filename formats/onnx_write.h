@@ -18,6 +18,7 @@ enum tp_status tpi_onnx_finish(struct tp_writer *w, struct tp_err *err);
 void tpi_onnx_discard(struct tp_writer *w);
 
 /* What a file can hold beyond tensors. */
-#define TPI_ONNX_CAPS (TPI_CAP_METADATA | TPI_CAP_ALIAS | TPI_CAP_SPARSE)
+#define TPI_ONNX_CAPS \
+	(TPI_CAP_METADATA | TPI_CAP_ALIAS | TPI_CAP_SPARSE | TPI_CAP_GRAPH)
 
 #endif
