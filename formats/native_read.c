@@ -132,6 +132,10 @@ begin_section(struct tpi_native_walk *w, struct tpi_cursor *dir,
 		return tp_fail(err, TP_EFORMAT, at,
 		    "section of kind %" PRIu32 ", expected %d (%s)", s.kind,
 		    (int)kind, w->label);
+	if (s.flags && !w->n->newer)
+		return tp_fail(err, TP_EFORMAT, at,
+		    "%s section: flags %" PRIu32 ", expected 0", w->label,
+		    s.flags);
 	if (s.nbytes > tpi_cursor_left(dir) || s.nbytes % TPI_NATIVE_UNIT ||
 	    s.n_records > s.nbytes / kinds[kind].record_min)
 		return tp_fail(err, TP_EFORMAT, at,

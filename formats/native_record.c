@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "tp/shape.h"
+#include "tp/utf8.h"
 
 #include "banned.h"
 
@@ -91,6 +92,20 @@ take_str(struct tpi_cursor *c, size_t n, struct tp_str *out)
 	return true;
 }
 
+/* Names of tensors and metadata are checked where they enter the reader. */
+static enum tp_status
+check_text(const struct tpi_native_walk *w, struct tp_str text,
+    const char *what, uint64_t at, struct tp_err *err)
+{
+	size_t bad = tp_utf8_check(text.s, text.len);
+
+	if (bad == text.len)
+		return TP_OK;
+	return tp_fail(err, TP_EFORMAT, at,
+	    "%s %zu: its %s '%s' is not UTF-8 at byte %zu", w->label, w->i,
+	    what, TP_BRIEF(text), bad);
+}
+
 static bool
 take_dims(struct tpi_cursor *c, unsigned rank, int64_t *out)
 {
@@ -165,6 +180,8 @@ tpi_native_read_attachment(struct tpi_native_walk *w, struct tp_err *err)
 	if (!take_str(&record, a.name_nbytes, &name))
 		return short_record(w, &record, err);
 	rc = end_record(w, &record, err);
+	if (!rc)
+		rc = check_text(w, name, "name", record.offset, err);
 	return rc ? rc : tpi_reader_add_attachment(w->r, name, err);
 }
 
@@ -275,6 +292,10 @@ tpi_native_read_tensor(
 	if (!take_names(&record, &t, &e))
 		return short_record(w, &record, err);
 	rc = end_record(w, &record, err);
+	if (!rc)
+		rc = check_text(w, e.scope, "scope", record.offset, err);
+	if (!rc)
+		rc = check_text(w, e.local, "local name", record.offset, err);
 	if (!rc)
 		rc = tpi_reader_add(w->r, &e, record.offset, err);
 	if (rc)

@@ -77,7 +77,8 @@ tp_shape_extent(const int64_t *sizes, const int64_t *strides, unsigned rank,
 		}
 		if (tp_mul_i64(sizes[d] - 1, strides[d], &reach) ||
 		    tp_add_i64(
-			reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi))
+			reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi) ||
+		    lo < -INT64_MAX)
 			return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
 			    "stride %" PRId64 " of axis %u overflows",
 			    strides[d], d);

@@ -63,6 +63,42 @@ native_write(const char *path, const struct native_model *n,
 	return rc;
 }
 
+/* The example of schemas/native.md: two tensors share a storage. */
+static inline struct native_model
+native_example(void)
+{
+	static const uint8_t f32[16] = {
+	    0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0};
+	static const int64_t shape[] = {2, 2};
+	static const struct tp_entry entries[] = {
+	    {.name = LIT("emb"),
+		.dtype = TP_DTYPE_F32,
+		.rank = 2,
+		.shape = shape,
+		.n_elems = 4,
+		.nbytes = 16},
+	    {.name = LIT("head"),
+		.dtype = TP_DTYPE_F32,
+		.rank = 2,
+		.shape = shape,
+		.n_elems = 4,
+		.nbytes = 16},
+	};
+	static const struct tp_meta meta[] = {{LIT("format"), LIT("pt")}};
+	static const uint64_t nbytes[] = {sizeof(f32)};
+	static const void *const data[] = {f32};
+
+	return (struct native_model){
+	    .m = {.entries = entries,
+		.n_entries = 2,
+		.storage_nbytes = nbytes,
+		.n_storages = 1,
+		.meta = meta,
+		.n_meta = 1},
+	    .data = data,
+	};
+}
+
 /* A whole file; freed by the caller. */
 static inline uint8_t *
 file_bytes(const char *path, size_t *n)
