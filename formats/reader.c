@@ -270,6 +270,21 @@ tp_reader_attachment(struct tp_reader *r, size_t i, struct tp_attachment *out,
 	return TP_OK;
 }
 
+enum tp_status
+tp_reader_read_raw(const struct tp_reader *r, size_t storage, uint64_t offset,
+    void *buf, size_t n, struct tp_err *err)
+{
+	const struct tp_storage_info *s = &r->storages[storage];
+
+	if (s->encoding != TP_ENC_RAW || offset > s->nbytes ||
+	    n > s->nbytes - offset)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "storage %zu has no %zu raw bytes at %" PRIu64, storage, n,
+		    offset);
+	return tpi_source_read(
+	    r->sources[s->file], s->offset + offset, buf, n, err);
+}
+
 const char *
 tp_reader_file(const struct tp_reader *r, size_t i, uint64_t *nbytes)
 {

@@ -304,6 +304,16 @@ tp_stats_add(struct tp_stats *s, enum tp_dtype dtype, const void *src, size_t n,
 	return TP_OK;
 }
 
+void
+tp_stats_join(struct tp_stats *s, const struct tp_stats *chunk)
+{
+	struct tp_stats moved = *chunk;
+
+	moved.first_nan += s->n;
+	moved.first_inf += s->n;
+	join(s, &moved);
+}
+
 double
 tp_stats_std(const struct tp_stats *s)
 {

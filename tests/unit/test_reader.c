@@ -400,6 +400,24 @@ unknown_files_are_refused_by_content(void **state)
 	assert_null(r);
 }
 
+static void
+raw_bytes_are_read_at_any_place(void **state)
+{
+	struct tp_reader *r =
+	    fake_reader(NULL, temp_path(*state, "raw"), "0123456789", 10);
+	size_t i = fake_storage(r, 2, 6);
+	char buf[8] = "........";
+
+	assert_int_equal(tp_reader_read_raw(r, i, 1, buf, 3, NULL), TP_OK);
+	assert_memory_equal(buf, "345.....", 8);
+	assert_int_equal(tp_reader_read_raw(r, i, 6, buf, 0, NULL), TP_OK);
+	assert_int_equal(tp_reader_read_raw(r, i, 4, buf, 3, NULL), TP_EARG);
+	assert_int_equal(
+	    tp_reader_read_raw(r, i, UINT64_MAX, buf, 2, NULL), TP_EARG);
+	assert_memory_equal(buf, "345.....", 8);
+	tp_close(r);
+}
+
 int
 main(void)
 {
@@ -413,6 +431,7 @@ main(void)
 	    TEST(a_sparse_entry_becomes_dense),
 	    TEST(wrong_sparse_indices_are_found),
 	    TEST(unknown_files_are_refused_by_content),
+	    TEST(raw_bytes_are_read_at_any_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

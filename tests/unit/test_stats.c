@@ -166,7 +166,7 @@ static void
 threads_and_pieces_change_nothing(void **state)
 {
 	const size_t n = 70 * TP_STATS_CHUNK + 12345;
-	struct tp_stats one = {0}, two = {0}, pieces = {0};
+	struct tp_stats one = {0}, two = {0}, pieces = {0}, joined = {0};
 	float *x = malloc(n * sizeof(*x));
 	uint32_t seed = 2463534242;
 
@@ -190,6 +190,17 @@ threads_and_pieces_change_nothing(void **state)
 		    tp_stats_add(&pieces, TP_DTYPE_F32, x + i, piece, 2, NULL),
 		    TP_OK);
 	}
+	for (size_t i = 0; i < n; i += TP_STATS_CHUNK) {
+		struct tp_stats chunk = {0};
+
+		assert_int_equal(
+		    tp_stats_add(&chunk, TP_DTYPE_F32, x + i,
+			n - i < TP_STATS_CHUNK ? n - i : TP_STATS_CHUNK, 1,
+			NULL),
+		    TP_OK);
+		tp_stats_join(&joined, &chunk);
+	}
+	assert_memory_equal(&one, &joined, sizeof(one));
 	assert_memory_equal(&one, &two, sizeof(one));
 	assert_memory_equal(&one, &pieces, sizeof(one));
 	free(x);

@@ -93,15 +93,23 @@ struct inspect_results {
 	struct inspect_result *ready;
 	void *buffer;
 	size_t buffer_size;
+	unsigned n_threads;
 };
 bool inspect_results_init(struct inspect_results *x, struct inspect_file *f);
 const struct inspect_result *inspect_results_get(
     struct inspect_results *x, size_t i);
 void inspect_results_release(struct inspect_results *x);
 
-/* One tensor: statistics (and histogram), and the hash; all of its bytes. */
-void inspect_measure(struct inspect_results *x, const struct tp_entry *e,
-    size_t entry, struct inspect_result *out);
+/*
+ * Statistics of an entry that lies in the file as it is, without a checksum to
+ * compare; the same bits as from a stream, sooner.
+ */
+bool inspect_can_measure_raw(
+    const struct inspect_file *f, const struct tp_entry *e);
+enum tp_status inspect_measure_raw(const struct inspect_results *x,
+    const struct tp_entry *e, struct tp_stats *stats, struct tp_err *err);
+
+/* SHA-256 of dtype, shape and bytes; see measure.c. */
 enum tp_status inspect_hash(struct tp_reader *r, size_t entry,
     uint8_t hash[SHA256_SIZE], struct tp_err *err);
 

@@ -17,20 +17,12 @@
 #include "progress.h"
 
 #define WINDOW 64
-/* A whole number of chunks for every dtype, and small beside the caches. */
-#define STATS_BUFFER ((size_t)2 << 20)
+/* For a thread; four are a whole number of chunks of every dtype. */
+#define STATS_BUFFER ((size_t)512 << 10)
 #define HASH_BUFFER ((size_t)128 << 10)
 #define BINS 20
 
-static unsigned
-n_threads(void)
-{
-	return (unsigned)cli_common.threads;
-}
-
-/*
- * Read the stream to its end in pieces of whole chunks and pass each on.
- */
+/* One reading of a tensor, in pieces of whole chunks. */
 struct pass {
 	const struct tp_entry *e;
 	struct tp_stats *stats;
@@ -38,8 +30,8 @@ struct pass {
 };
 
 static enum tp_status
-take_piece(const struct pass *p, void *data, size_t nbytes, size_t n,
-    struct tp_err *err)
+take_piece(const struct inspect_results *x, const struct pass *p, void *data,
+    size_t nbytes, size_t n, struct tp_err *err)
 {
 	size_t swap = tp_dtype_swap_size(p->e->dtype);
 
@@ -48,7 +40,7 @@ take_piece(const struct pass *p, void *data, size_t nbytes, size_t n,
 	if (p->histogram)
 		return tp_histogram_add(
 		    p->histogram, p->e->dtype, data, n, err);
-	return tp_stats_add(p->stats, p->e->dtype, data, n, n_threads(), err);
+	return tp_stats_add(p->stats, p->e->dtype, data, n, x->n_threads, err);
 }
 
 static enum tp_status
@@ -60,6 +52,8 @@ run_pass(struct inspect_results *x, size_t entry, const struct pass *p,
 	struct tp_stream *s = NULL;
 	enum tp_status rc;
 
+	if (!p->histogram && inspect_can_measure_raw(x->f, p->e))
+		return inspect_measure_raw(x, p->e, p->stats, err);
 	rc = tp_stream_entry(x->f->r, entry, &s, err);
 	while (!rc && left) {
 		size_t n = x->buffer_size / bits * 8 / TP_STATS_CHUNK *
@@ -71,7 +65,7 @@ run_pass(struct inspect_results *x, size_t entry, const struct pass *p,
 		nbytes = n / 8 * bits + (n % 8 * bits + 7) / 8;
 		rc = tp_stream_read(s, x->buffer, nbytes, err);
 		if (!rc)
-			rc = take_piece(p, x->buffer, nbytes, n, err);
+			rc = take_piece(x, p, x->buffer, nbytes, n, err);
 		left -= n;
 		cli_progress_add(nbytes);
 	}
@@ -188,7 +182,7 @@ fill_window(struct inspect_results *x, size_t begin)
 		for (size_t i = begin; i < x->end; i++)
 			measure(x, x->f->order[i], &x->ready[i - begin]);
 	if (o->hash)
-		tp_parallel(n_threads(), x->end - begin, hash_part, x);
+		tp_parallel(x->n_threads, x->end - begin, hash_part, x);
 }
 
 bool
@@ -199,9 +193,12 @@ inspect_results_init(struct inspect_results *x, struct inspect_file *f)
 	    (uint64_t)(o->stats || o->histogram) + o->histogram + o->hash;
 	struct inspect_totals t = {0};
 
-	*x = (struct inspect_results){.f = f, .buffer_size = STATS_BUFFER};
+	*x = (struct inspect_results){.f = f};
 	if (!passes)
 		return true;
+	x->n_threads =
+	    cli_common.threads ? (unsigned)cli_common.threads : tp_cpu_count();
+	x->buffer_size = (x->n_threads > 4 ? x->n_threads : 4) * STATS_BUFFER;
 	x->ready = tp_mem_array(NULL, WINDOW, sizeof(x->ready[0]));
 	x->buffer = tp_mem_array(NULL, x->buffer_size, 1);
 	if (!x->ready || !x->buffer) {

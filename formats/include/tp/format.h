@@ -240,6 +240,13 @@ TP_API TP_NODISCARD enum tp_status tp_reader_tensor(
     struct tp_reader *r, size_t i, struct tp_tensor **out, struct tp_err *err);
 
 /*
+ * n bytes at offset of a storage whose encoding is TP_ENC_RAW, which lie inside
+ * it; no checksum is compared. For those who divide the work themselves.
+ */
+TP_API TP_NODISCARD enum tp_status tp_reader_read_raw(const struct tp_reader *r,
+    size_t storage, uint64_t offset, void *buf, size_t n, struct tp_err *err);
+
+/*
  * ---- streams: bytes in order, little-endian ----
  */
 

@@ -52,6 +52,13 @@ TP_API TP_NODISCARD enum tp_status tp_stats_add(struct tp_stats *s,
     enum tp_dtype dtype, const void *src, size_t n, unsigned n_threads,
     struct tp_err *err);
 
+/*
+ * Append the statistics of the next elements, TP_STATS_CHUNK of them or, at the
+ * end, fewer: the same as giving those to tp_stats_add. For those who divide
+ * the work themselves.
+ */
+TP_API void tp_stats_join(struct tp_stats *s, const struct tp_stats *chunk);
+
 /* Of the population: sqrt(sum_squares / n_finite); 0 when there is none. */
 TP_API double tp_stats_std(const struct tp_stats *s);
 
