@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "packed.h"
 
 #include "banned.h"
 
@@ -61,43 +62,15 @@ static const struct float_format formats[TP_DTYPE_COUNT] = {
 #undef ROW
 };
 
-/*
- * Packed codes. get_ takes one out, put_ adds one to bytes that are zero from
- * there on (so elements are put in ascending order).
- */
-static inline uint64_t
-get_narrow(const uint8_t *p, size_t i, unsigned bits)
-{
-	size_t at = i * bits;
-	unsigned shift = (unsigned)(at % 8);
-	unsigned code = (unsigned)p[at / 8] >> shift;
-
-	if (shift + bits > 8)
-		code |= (unsigned)p[at / 8 + 1] << (8 - shift);
-	return code & ((1u << bits) - 1);
-}
-
-static inline void
-put_narrow(uint8_t *p, size_t i, unsigned bits, uint64_t code)
-{
-	size_t at = i * bits;
-	unsigned shift = (unsigned)(at % 8);
-	unsigned shifted = (unsigned)code << shift;
-
-	p[at / 8] =
-	    (uint8_t)(shift ? p[at / 8] | (shifted & 0xff) : shifted & 0xff);
-	if (shift + bits > 8)
-		p[at / 8 + 1] = (uint8_t)(shifted >> 8);
-}
-
+/* Packed codes: get_ takes one out, put_ adds one behind the others. */
 #define NARROW_CODES(bits)                                                 \
 	static inline uint64_t get_##bits(const uint8_t *p, size_t i)      \
 	{                                                                  \
-		return get_narrow(p, i, bits);                             \
+		return tpi_packed_get(p, i, bits);                         \
 	}                                                                  \
 	static inline void put_##bits(uint8_t *p, size_t i, uint64_t code) \
 	{                                                                  \
-		put_narrow(p, i, bits, code);                              \
+		tpi_packed_put(p, i, bits, (unsigned)code);                \
 	}
 #define WHOLE_CODES(bits)                                                  \
 	static inline uint64_t get_##bits(const uint8_t *p, size_t i)      \

@@ -3,8 +3,8 @@
  * tp/tensor.h - a typed, strided window of a storage
  *
  *  1. tp_tensor_new over a storage, or tp_tensor_empty for fresh memory.
- *  2. Views (tp/view.h) share the storage; tp_tensor_contiguous packs.
- *  3. Read through tp_tensor_data when row-major, else through tp_tensor_pack.
+ *  2. Views (tp/view.h) share the storage; tp/copy.h packs them.
+ *  3. Read through tp_tensor_data when row-major, else through tp_gather.
  *  4. tp_tensor_free drops the handle; the bytes live while anyone holds them,
  *     so a tensor may outlive the file it came from.
  *

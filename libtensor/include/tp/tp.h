@@ -23,6 +23,8 @@
 #include "tp/shape.h"
 #include "tp/storage.h"
 #include "tp/tensor.h"
+#include "tp/view.h"
+#include "tp/copy.h"
 #include "tp/stats.h"
 
 #endif
