@@ -103,8 +103,15 @@ probe(struct tp_reader *r, struct tp_err *err)
 static enum tp_status
 choose_format(struct tp_reader *r, const char *name, struct tp_err *err)
 {
-	if (!name)
-		return probe(r, err);
+	enum tp_status rc;
+
+	if (!name) {
+		rc = probe(r, err);
+		if (!rc && !r->format->open)
+			rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+			    "format %s cannot be read", r->format->name);
+		return rc;
+	}
 	r->format = tp_format_find(name);
 	if (!r->format || !r->format->open)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,

@@ -382,6 +382,45 @@ wrong_sparse_indices_are_found(void **state)
 }
 
 static void
+strided_entries_are_packed(void **state)
+{
+	static const int64_t three_two[] = {3, 2}, transposed[] = {1, 3},
+			     four[] = {4}, backwards[] = {-2}, five[] = {5};
+	struct temp_dir *d = *state;
+	struct tp_reader *r =
+	    fake_reader(NULL, temp_path(d, "f"), "0123456789\xba\xdc\x0e", 13);
+	const struct tp_entry entries[] = {
+	    {.name = TP_STR("transposed"),
+		.dtype = TP_DTYPE_U8,
+		.rank = 2,
+		.shape = three_two,
+		.strides = transposed,
+		.first = 1},
+	    {.name = TP_STR("backwards"),
+		.dtype = TP_DTYPE_I8,
+		.rank = 1,
+		.shape = four,
+		.strides = backwards,
+		.first = 9},
+	    /* From the middle of a byte: 0xb, 0xc, 0xd, 0xe, 0x0. */
+	    {.name = TP_STR("nibbles"),
+		.dtype = TP_DTYPE_U4,
+		.rank = 1,
+		.shape = five,
+		.first = 21},
+	};
+
+	fake_storage(r, 0, 13);
+	for (size_t i = 0; i < COUNT_OF(entries); i++)
+		assert_int_equal(
+		    tpi_reader_add(r, &entries[i], 0, NULL), TP_OK);
+	assert_entry_bytes(r, 0, "142536", 6);
+	assert_entry_bytes(r, 1, "9753", 4);
+	assert_entry_bytes(r, 2, "\xcb\xed\0", 3);
+	tp_close(r);
+}
+
+static void
 unknown_files_are_refused_by_content(void **state)
 {
 	struct temp_dir *d = *state;
@@ -430,6 +469,7 @@ main(void)
 	    TEST(a_mapped_tensor_outlives_its_reader),
 	    TEST(a_sparse_entry_becomes_dense),
 	    TEST(wrong_sparse_indices_are_found),
+	    TEST(strided_entries_are_packed),
 	    TEST(unknown_files_are_refused_by_content),
 	    TEST(raw_bytes_are_read_at_any_place),
 	};
