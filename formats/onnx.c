@@ -4,6 +4,7 @@
  */
 #include "plugin.h"
 
+#include "onnx_read.h"
 #include "onnx_write.h"
 
 #include "banned.h"
@@ -11,7 +12,13 @@
 const struct tp_format tpi_format_onnx = {
     .name = "onnx",
     .suffixes = (const char *const[]){".onnx", NULL},
-    .caps = TPI_ONNX_CAPS,
+    .caps = TPI_ONNX_CAPS | TPI_CAP_HARDENED,
+    .probe_len = 4096,
+    .probe = tpi_onnx_probe,
+    .open = tpi_onnx_open,
+    .stream = tpi_onnx_stream,
+    .attach = tpi_onnx_attach,
+    .close = tpi_onnx_close,
     .holds_dtype = tpi_onnx_holds_dtype,
     .loses = tpi_onnx_loses,
     .keeps_attachment = tpi_onnx_keeps_attachment,

@@ -197,6 +197,7 @@ add_initializers(struct walk *w, TpOnnx__GraphProto *g, struct tp_err *err)
 {
 	size_t scope = w->s->n_scopes - 1;
 	struct tp_str path = w->s->scopes[scope].path;
+	const char *where = path.len ? TP_BRIEF(path) : "the main graph";
 	struct tpi_onnx_slot slot;
 	enum tp_status rc;
 
@@ -207,8 +208,7 @@ add_initializers(struct walk *w, TpOnnx__GraphProto *g, struct tp_err *err)
 		    .local = tpi_onnx_str(g->initializer[i]->name)};
 		if (!slot.local.len)
 			return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
-			    "initializer %zu of graph '%s' has no name", i,
-			    TP_BRIEF(path));
+			    "initializer %zu of %s has no name", i, where);
 		rc = add_slot(w, &slot, err);
 		if (rc)
 			return rc;
@@ -222,8 +222,8 @@ add_initializers(struct walk *w, TpOnnx__GraphProto *g, struct tp_err *err)
 			slot.local = tpi_onnx_str(slot.sparse->values->name);
 		if (!slot.local.len)
 			return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
-			    "sparse initializer %zu of graph '%s' has no name",
-			    i, TP_BRIEF(path));
+			    "sparse initializer %zu of %s has no name", i,
+			    where);
 		rc = add_slot(w, &slot, err);
 		if (rc)
 			return rc;

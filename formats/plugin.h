@@ -111,6 +111,10 @@ struct tp_reader {
 enum tp_status tpi_reader_add_source(
     struct tp_reader *r, const char *path, size_t *index, struct tp_err *err);
 
+/* The same for one that is open; it is the reader's, also on failure. */
+enum tp_status tpi_reader_adopt_source(struct tp_reader *r,
+    struct tpi_source *source, size_t *index, struct tp_err *err);
+
 /*
  * A place for bytes. Checks that offset and stored_nbytes lie inside the file
  * and that a RAW storage stores what it holds. what names it in the message:

@@ -682,9 +682,17 @@ tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc, struct tpi_wire *w,
 }
 
 void
-tpi_skim_release(struct tpi_skim *s)
+tpi_skim_drop_copy(struct tpi_skim *s)
 {
 	tp_mem_free(s->alloc, s->copy, s->cap_copy, 1);
+	s->copy = NULL;
+	s->n_copy = s->cap_copy = 0;
+}
+
+void
+tpi_skim_release(struct tpi_skim *s)
+{
+	tpi_skim_drop_copy(s);
 	tp_mem_free(
 	    s->alloc, s->payloads, s->cap_payloads, sizeof(*s->payloads));
 	tp_mem_free(s->alloc, s->pieces, s->cap_pieces, sizeof(*s->pieces));

@@ -87,6 +87,9 @@ enum tp_status tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc,
     struct tp_err *err);
 void tpi_skim_release(struct tpi_skim *s);
 
+/* Give back the copy once it is unpacked; the records stay. */
+void tpi_skim_drop_copy(struct tpi_skim *s);
+
 /*
  * Check, then unpack a message that lies in memory, payloads and all. *out is
  * freed with tpi_proto_free.

@@ -37,23 +37,31 @@ make_room(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
 }
 
 enum tp_status
-tpi_reader_add_source(
-    struct tp_reader *r, const char *path, size_t *index, struct tp_err *err)
+tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
+    size_t *index, struct tp_err *err)
 {
-	struct tpi_source *source = NULL;
 	void *items = r->sources;
 	enum tp_status rc = make_room(r->alloc, &items, r->n_sources,
 	    &r->cap_sources, sizeof(*r->sources), err);
 
-	if (rc)
+	if (rc) {
+		tpi_source_close(source);
 		return rc;
+	}
 	r->sources = items;
-	rc = tpi_source_open(r->alloc, path, &source, err);
-	if (rc)
-		return rc;
 	*index = r->n_sources;
 	r->sources[r->n_sources++] = source;
 	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_add_source(
+    struct tp_reader *r, const char *path, size_t *index, struct tp_err *err)
+{
+	struct tpi_source *source = NULL;
+	enum tp_status rc = tpi_source_open(r->alloc, path, &source, err);
+
+	return rc ? rc : tpi_reader_adopt_source(r, source, index, err);
 }
 
 enum tp_status
