@@ -18,39 +18,37 @@
 
 #include "banned.h"
 
-#define CODE(literal)                        \
-	{                                    \
-		literal, sizeof(literal) - 1 \
-	}
-
 /* In the order of the format's own list; files hold the last ones first. */
+/* clang-format off */
+#define CODE(ID, name) {TP_DTYPE_##ID, {name, sizeof(name) - 1}}
 static const struct {
 	enum tp_dtype dtype;
 	struct tp_str name;
 } codes[] = {
-    {TP_DTYPE_BOOL, CODE("BOOL")},
-    {TP_DTYPE_F4E2M1, CODE("F4")},
-    {TP_DTYPE_F6E2M3, CODE("F6_E2M3")},
-    {TP_DTYPE_F6E3M2, CODE("F6_E3M2")},
-    {TP_DTYPE_U8, CODE("U8")},
-    {TP_DTYPE_I8, CODE("I8")},
-    {TP_DTYPE_F8E5M2, CODE("F8_E5M2")},
-    {TP_DTYPE_F8E4M3FN, CODE("F8_E4M3")},
-    {TP_DTYPE_F8E8M0, CODE("F8_E8M0")},
-    {TP_DTYPE_F8E4M3FNUZ, CODE("F8_E4M3FNUZ")},
-    {TP_DTYPE_F8E5M2FNUZ, CODE("F8_E5M2FNUZ")},
-    {TP_DTYPE_I16, CODE("I16")},
-    {TP_DTYPE_U16, CODE("U16")},
-    {TP_DTYPE_F16, CODE("F16")},
-    {TP_DTYPE_BF16, CODE("BF16")},
-    {TP_DTYPE_I32, CODE("I32")},
-    {TP_DTYPE_U32, CODE("U32")},
-    {TP_DTYPE_F32, CODE("F32")},
-    {TP_DTYPE_C64, CODE("C64")},
-    {TP_DTYPE_F64, CODE("F64")},
-    {TP_DTYPE_I64, CODE("I64")},
-    {TP_DTYPE_U64, CODE("U64")},
+	CODE(BOOL, "BOOL"),
+	CODE(F4E2M1, "F4"),
+	CODE(F6E2M3, "F6_E2M3"),
+	CODE(F6E3M2, "F6_E3M2"),
+	CODE(U8, "U8"),
+	CODE(I8, "I8"),
+	CODE(F8E5M2, "F8_E5M2"),
+	CODE(F8E4M3FN, "F8_E4M3"),
+	CODE(F8E8M0, "F8_E8M0"),
+	CODE(F8E4M3FNUZ, "F8_E4M3FNUZ"),
+	CODE(F8E5M2FNUZ, "F8_E5M2FNUZ"),
+	CODE(I16, "I16"),
+	CODE(U16, "U16"),
+	CODE(F16, "F16"),
+	CODE(BF16, "BF16"),
+	CODE(I32, "I32"),
+	CODE(U32, "U32"),
+	CODE(F32, "F32"),
+	CODE(C64, "C64"),
+	CODE(F64, "F64"),
+	CODE(I64, "I64"),
+	CODE(U64, "U64"),
 };
+/* clang-format on */
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
 const char *
