@@ -99,6 +99,59 @@ native_example(void)
 	};
 }
 
+/*
+ * All kinds of records in little space: raw and deflated storages with padding
+ * between, shared storage, sparse, quantizer, metadata, attachment.
+ */
+static inline const struct native_model *
+native_small(void)
+{
+	static const uint8_t weights[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+	    12, 13, 14, 15, 16},
+			     five[5] = {1, 2, 3, 4, 5}, zeros[5000],
+			     indices[16] = {2, [8] = 7},
+			     scale[4] = {0, 0, 128, 63};
+	static const int64_t s2x2[] = {2, 2}, s5[] = {5}, s5000[] = {5000},
+			     s3x3[] = {3, 3}, t2x2[] = {1, 2};
+	static const struct tp_quant_info quant = {
+	    .per = TP_PER_TENSOR, .scale = 5, .zero_point = TP_NONE};
+	static const struct tp_sparse_info sparse = {2, 3, false};
+	static const uint64_t nbytes[] = {16, 5, 5000, 16, 4};
+	static const void *const data[] = {
+	    weights, five, zeros, indices, scale};
+	static const struct tp_entry entries[] = {
+	    {LIT("emb"), LIT(""), LIT("emb"), TP_ORIGIN_PLAIN, TP_DTYPE_F32, 2,
+		s2x2, NULL, 4, 16, 0, 0, NULL, NULL},
+	    {LIT("tie"), LIT("b"), LIT("x"), TP_ORIGIN_PLAIN, TP_DTYPE_F32, 2,
+		s2x2, t2x2, 4, 16, 0, 0, NULL, NULL},
+	    {LIT("five"), LIT(""), LIT("five"), TP_ORIGIN_PLAIN, TP_DTYPE_I8, 1,
+		s5, NULL, 5, 5, 1, 0, &quant, NULL},
+	    {LIT("zeros"), LIT(""), LIT("zeros"), TP_ORIGIN_PLAIN, TP_DTYPE_U8,
+		1, s5000, NULL, 5000, 5000, 2, 0, NULL, NULL},
+	    {LIT("sparse"), LIT(""), LIT("sparse"), TP_ORIGIN_SPARSE,
+		TP_DTYPE_F32, 2, s3x3, NULL, 9, 36, 0, 0, NULL, &sparse},
+	    {LIT("scale"), LIT(""), LIT("scale"), TP_ORIGIN_PLAIN, TP_DTYPE_F32,
+		0, NULL, NULL, 1, 4, 4, 0, NULL, NULL},
+	};
+	static const struct tp_meta meta[] = {
+	    {LIT("k1"), LIT("v1")}, {LIT("k2"), LIT("")}};
+	static const struct tp_attachment attachments[] = {
+	    {LIT("blob"), "some bytes", 10}};
+	static const struct native_model n = {
+	    .m = {.entries = entries,
+		.n_entries = 6,
+		.storage_nbytes = nbytes,
+		.n_storages = 5,
+		.meta = meta,
+		.n_meta = 2,
+		.attachments = attachments,
+		.n_attachments = 1},
+	    .data = data,
+	};
+
+	return &n;
+}
+
 /* A whole file; freed by the caller. */
 static inline uint8_t *
 file_bytes(const char *path, size_t *n)

@@ -352,6 +352,38 @@ everything_comes_back(void **state)
 }
 
 static void
+values_of_views(void **state)
+{
+	const struct native_model *n = rich_model();
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = NULL;
+	struct tp_stream *s = NULL;
+	uint8_t want[96];
+
+	(void)state;
+	if (native_write(temp_path(&dir, "v.tpt"), n, NULL, &err) ||
+	    tp_open(temp_path(&dir, "v.tpt"), NULL, &r, &err))
+		fail_msg("%s", err.msg);
+
+	/* emb.T[i][j] = emb[j][i] = 6 j + i */
+	for (size_t i = 0; i < 6; i++)
+		for (size_t j = 0; j < 4; j++)
+			memcpy(want + 4 * (4 * i + j),
+			    (const uint8_t *)n->data[0] + 4 * (6 * j + i), 4);
+	assert_int_equal(tp_stream_entry(r, 2, &s, &err), TP_OK);
+	assert_stream(s, want, 96);
+	tp_stream_close(s);
+
+	for (size_t i = 0; i < 24; i++)
+		memcpy(want + 4 * i, (const uint8_t *)n->data[0] + 4 * (23 - i),
+		    4);
+	assert_int_equal(tp_stream_entry(r, 3, &s, &err), TP_OK);
+	assert_stream(s, want, 96);
+	tp_stream_close(s);
+	tp_close(r);
+}
+
+static void
 the_same_bytes_each_time(void **state)
 {
 	(void)state;
@@ -554,6 +586,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_dtype_and_count),
 	    cmocka_unit_test(everything_comes_back),
+	    cmocka_unit_test(values_of_views),
 	    cmocka_unit_test(the_same_bytes_each_time),
 	    cmocka_unit_test(an_empty_model),
 	    cmocka_unit_test(alignments),
