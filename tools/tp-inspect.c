@@ -97,9 +97,11 @@ put_sections(struct inspect_file *f)
 	}
 }
 
+/* One file, as text (j NULL), with a title if there are several. */
 static int
 inspect(const char *path, struct tp_json *j, bool title)
 {
+	static bool any;
 	struct tp_open_options open = {
 	    .format = inspect_options.from, .warn = cli_warn};
 	struct inspect_file f = {.path = path};
@@ -111,8 +113,9 @@ inspect(const char *path, struct tp_json *j, bool title)
 		return cli_report(path, &err);
 	}
 	if (title) {
+		put_gap(&any);
 		fputs(cli_colour(CLI_BOLD), stdout);
-		cli_put_text(stdout, tp_str(path));
+		cli_put_text(stdout, tp_str(cli_path_text(path)));
 		printf(":%s\n", cli_colour(CLI_PLAIN));
 	}
 	if (inspect_select(&f)) {
@@ -141,12 +144,9 @@ inspect_all(int argc, char **argv, int first)
 	int rc = CLI_OK;
 
 	if (!cli_common.json) {
-		for (int i = first; i < argc; i++) {
-			if (i > first)
-				putc('\n', stdout);
+		for (int i = first; i < argc; i++)
 			rc = cli_worst(
 			    rc, inspect(argv[i], NULL, argc - first > 1));
-		}
 		return rc;
 	}
 	tp_json_init(&json, write_stdout, NULL, TP_JSON_PRETTY);

@@ -141,6 +141,9 @@ extern const struct cli_option cli_common_options[];
 /* For the time before cli_parse, and for tests. */
 void cli_set_program(const char *name);
 
+/* The path as messages call it: "-" is standard input. */
+const char *cli_path_text(const char *path);
+
 /* "program: text" on stderr. The text is escaped but for its last newline. */
 void cli_message(const char *fmt, ...) TP_PRINTF(1, 2);
 /* The same; silent with --quiet. */

@@ -45,6 +45,12 @@ cli_start(void)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 }
 
+const char *
+cli_path_text(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
 /* "program: path: " at the beginning of a fresh line. */
 static void
 put_head(const char *path)
@@ -53,8 +59,7 @@ put_head(const char *path)
 	fprintf(stderr, "%s: ", program);
 	if (!path)
 		return;
-	cli_put_text(
-	    stderr, tp_str(!strcmp(path, "-") ? "standard input" : path));
+	cli_put_text(stderr, tp_str(cli_path_text(path)));
 	fputs(": ", stderr);
 }
 

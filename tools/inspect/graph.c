@@ -13,7 +13,7 @@
 static const char *const kinds[] = {
     [TP_ONNX_UNKNOWN] = "unknown",
     [TP_ONNX_TENSOR] = "tensor",
-    [TP_ONNX_SPARSE_TENSOR] = "sparse tensor",
+    [TP_ONNX_SPARSE_TENSOR] = "sparse_tensor",
     [TP_ONNX_SEQUENCE] = "sequence",
     [TP_ONNX_MAP] = "map",
     [TP_ONNX_OPTIONAL] = "optional",

@@ -20,7 +20,8 @@
 
 struct columns {
 	size_t name, dtype, shape, nbytes, offset;
-	bool files; /* more than one: name them */
+	bool checksums; /* some have one */
+	bool files;	/* more than one: name them */
 };
 
 void
@@ -75,6 +76,8 @@ measure_columns(const struct inspect_file *f)
 		widen(&c.shape, inspect_sizes_width(e->shape, e->rank),
 		    SHAPE_COLUMN);
 		widen(&c.nbytes, cli_u64_width(e->nbytes), 20);
+		if (tp_reader_storage(f->r, e->storage)->has_crc32c)
+			c.checksums = true;
 		if (inspect_options.all_columns &&
 		    inspect_offset(f, e, &offset))
 			widen(&c.offset, cli_u64_width(offset), 20);
@@ -147,11 +150,12 @@ put_place(const struct inspect_file *f, const struct tp_entry *e,
 		cli_put_spaces(stdout, c->offset - 1);
 		fputs("-      -", stdout);
 	}
-	printf("  %-8s", encodings[s->encoding]);
+	printf(c->checksums || c->files ? "  %-8s" : "  %s",
+	    encodings[s->encoding]);
 	if (s->has_crc32c)
 		printf("  %08" PRIx32, s->crc32c);
-	else
-		fputs("  -       ", stdout);
+	else if (c->checksums)
+		fputs(c->files ? "  -       " : "  -", stdout);
 	if (c->files) {
 		fputs("  ", stdout);
 		cli_put_name(
@@ -182,12 +186,14 @@ put_line(const struct inspect_file *f, const struct tp_entry *e,
 static void
 put_titles(const struct columns *c)
 {
-	fputs(cli_colour(CLI_BOLD), stdout);
-	printf("%-*s  %-*s  %-*s  %*s  %*s  align  encoding  crc32c  ",
-	    (int)c->name, "name", (int)c->dtype, "dtype", (int)c->shape,
-	    "shape", (int)c->nbytes, "bytes", (int)c->offset, "offset");
-	fputs(c->files ? "  file\n" : "\n", stdout);
-	fputs(cli_colour(CLI_PLAIN), stdout);
+	printf("%s%-*s  %-*s  %-*s  %*s  %*s  align  encoding%s%s%s\n",
+	    cli_colour(CLI_BOLD), (int)c->name, "name", (int)c->dtype, "dtype",
+	    (int)c->shape, "shape", (int)c->nbytes, "bytes", (int)c->offset,
+	    "offset",
+	    !c->checksums ? ""
+	    : c->files	  ? "  crc32c  "
+			  : "  crc32c",
+	    c->files ? "  file" : "", cli_colour(CLI_PLAIN));
 }
 
 void
