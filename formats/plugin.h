@@ -96,6 +96,8 @@ struct tp_reader {
 	size_t n_sources, cap_sources;
 	struct tp_storage_info *storages;
 	size_t n_storages, cap_storages;
+	size_t *first_entry; /* of each storage, or TP_NONE; names it */
+	size_t cap_first_entry;
 	struct tp_entry *entries;
 	size_t n_entries, cap_entries;
 	struct tp_map names;

@@ -191,6 +191,8 @@ tp_close(struct tp_reader *r)
 	tp_mem_free(r->alloc, r->sources, r->cap_sources, sizeof(*r->sources));
 	tp_mem_free(
 	    r->alloc, r->storages, r->cap_storages, sizeof(*r->storages));
+	tp_mem_free(r->alloc, r->first_entry, r->cap_first_entry,
+	    sizeof(*r->first_entry));
 	tp_mem_free(r->alloc, r->entries, r->cap_entries, sizeof(*r->entries));
 	tp_mem_free(r->alloc, r->meta, r->cap_meta, sizeof(*r->meta));
 	tp_mem_free(r->alloc, r->attachments, r->cap_attachments,

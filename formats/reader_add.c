@@ -68,7 +68,7 @@ enum tp_status
 tpi_reader_add_storage(struct tp_reader *r, const struct tp_storage_info *info,
     struct tp_str what, size_t *index, struct tp_err *err)
 {
-	void *items = r->storages;
+	void *items = r->storages, *firsts = r->first_entry;
 	enum tp_status rc;
 	uint64_t end, size;
 
@@ -92,6 +92,12 @@ tpi_reader_add_storage(struct tp_reader *r, const struct tp_storage_info *info,
 	if (rc)
 		return rc;
 	r->storages = items;
+	rc = make_room(r->alloc, &firsts, r->n_storages, &r->cap_first_entry,
+	    sizeof(*r->first_entry), err);
+	if (rc)
+		return rc;
+	r->first_entry = firsts;
+	r->first_entry[r->n_storages] = TP_NONE;
 	*index = r->n_storages;
 	r->storages[r->n_storages++] = *info;
 	return TP_OK;
@@ -325,6 +331,8 @@ tpi_reader_add(struct tp_reader *r, const struct tp_entry *entry,
 		    "duplicate tensor name '%s'", TP_BRIEF(e.name));
 	if (rc)
 		return rc;
+	if (r->first_entry[e.storage] == TP_NONE)
+		r->first_entry[e.storage] = r->n_entries;
 	r->entries[r->n_entries++] = e;
 	return TP_OK;
 }

@@ -20,10 +20,9 @@
 static struct tp_str
 name_of(const struct tp_reader *r, size_t storage)
 {
-	for (size_t i = 0; i < r->n_entries; i++)
-		if (r->entries[i].storage == storage)
-			return r->entries[i].name;
-	return TP_STR("");
+	size_t i = r->first_entry[storage];
+
+	return i == TP_NONE ? TP_STR("") : r->entries[i].name;
 }
 
 static bool

@@ -217,8 +217,7 @@ count_bytes(void *ctx, uint64_t n)
 
 	t->done += n;
 	return !t->options.progress ||
-	       t->options.progress(
-		   t->options.progress_ctx, t->done, tp_transfer_nbytes(t));
+	       t->options.progress(t->options.progress_ctx, t->done, t->total);
 }
 
 enum tp_status
