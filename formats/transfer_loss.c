@@ -98,8 +98,8 @@ replace_dtype(struct tpi_item *it)
 }
 
 /*
- * A name without control characters: these and '%' become %XX, and the empty
- * name becomes "%".
+ * Another name: control characters and '%' become %XX. Where that changes
+ * nothing (the empty name, one that the target keeps for itself) a '%' follows.
  */
 static struct tp_str
 escape_name(struct tpi_arena *a, struct tp_str name)
@@ -115,8 +115,6 @@ escape_name(struct tpi_arena *a, struct tp_str name)
 	if (!p)
 		return out;
 	out.s = p;
-	if (name.len == 0)
-		p[out.len++] = '%';
 	for (size_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.s[i];
 
@@ -128,6 +126,8 @@ escape_name(struct tpi_arena *a, struct tp_str name)
 		p[out.len++] = hex[c >> 4];
 		p[out.len++] = hex[c & 15];
 	}
+	if (out.len == name.len)
+		p[out.len++] = '%';
 	return out;
 }
 
@@ -144,7 +144,9 @@ struct round {
 static bool
 claim_name(struct round *r, struct tp_str name)
 {
-	for (size_t i = 0; r->names.n_used == 0 && i < r->t->n_items; i++) {
+	bool empty = r->names.n_used == 0;
+
+	for (size_t i = 0; empty && i < r->t->n_items; i++) {
 		r->rc = tp_map_add(
 		    &r->names, r->t->items[i].item.name, i, NULL, r->err);
 		if (r->rc)

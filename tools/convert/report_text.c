@@ -118,7 +118,9 @@ report_losses(FILE *out, const struct tp_transfer *t)
 			fputs(": ", out);
 		}
 		cli_put_text(out, tp_str(l->why));
-		if (!l->remedy)
+		if (!l->remedy && l->kind == TP_LOSS_DTYPE)
+			fputs(" (--dtype can give it another)", out);
+		else if (!l->remedy)
 			fputs(" (nothing can be done)", out);
 		else
 			fprintf(out, " (%s: %s)",
