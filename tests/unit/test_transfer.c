@@ -14,7 +14,7 @@
 /*
  * A model with one of each thing that some format lacks. Storages: six floats
  * 1 … 6 shown three times, three 4-bit integers -8 7 -1, one complex double
- * 1.5 - 2.5i, sparse values 10 20 at 1 and 3, bytes 5 6 with a scale of 0.5.
+ * 1.5 - 2.5i, sparse values 10 20 at 1 and 3, a scale of 0.5 and its bytes 5 6.
  */
 static const uint8_t floats[24] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40,
     0x40, 0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40};
@@ -79,14 +79,14 @@ static const struct tp_entry entries[] = {
 	.dtype = TP_DTYPE_F32,
 	.n_elems = 1,
 	.nbytes = 4,
-	.storage = 6},
+	.storage = 5},
     {.name = LIT("q"),
 	.dtype = TP_DTYPE_U8,
 	.rank = 1,
 	.shape = shape2,
 	.n_elems = 2,
 	.nbytes = 2,
-	.storage = 5,
+	.storage = 6,
 	.quant = &quant},
 };
 static const struct tp_meta meta[] = {
@@ -102,9 +102,9 @@ struct fixture {
 static int
 set_up(void **state)
 {
-	static const uint64_t nbytes[] = {24, 2, 16, 8, 16, 2, 4};
+	static const uint64_t nbytes[] = {24, 2, 16, 8, 16, 4, 2};
 	static const void *const data[] = {floats, nibbles, complexes,
-	    sparse_values, sparse_indices, quantized, scale};
+	    sparse_values, sparse_indices, scale, quantized};
 	struct tp_quant_info q = quant;
 	struct tp_entry e[N_ENTRIES];
 	struct fixture *f = calloc(1, sizeof(*f));
