@@ -167,7 +167,12 @@ take_external(TpOnnx__TensorProto *t, const char *model)
 	free(t->raw_data.data);
 	t->raw_data.data =
 	    read_part(path, (long)offset, length, &t->raw_data.len);
+}
 
+/* Where values were is no content, be it true or left over. */
+static void
+drop_external(TpOnnx__TensorProto *t)
+{
 	for (size_t i = 0; i < t->n_external_data; i++)
 		tp_onnx__string_string_entry_proto__free_unpacked(
 		    t->external_data[i], NULL);
@@ -183,6 +188,7 @@ canon_tensor(TpOnnx__TensorProto *t, const char *model)
 
 	if (t->has_data_location && t->data_location == 1)
 		take_external(t, model);
+	drop_external(t);
 	t->has_data_location = 0;
 	t->data_location = 0;
 	if (!size)
