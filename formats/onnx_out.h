@@ -2,7 +2,8 @@
 /*
  * onnx_out.h - an ONNX file being written, between the parts of the writer
  *
- *	onnx_skeleton.c	 entries into the slots of a graph
+ *	onnx_skeleton.c	 which entry goes into which slot of a graph
+ *	onnx_values.c	 an entry into its slot
  *	onnx_tensor.c	 one entry into one message; a model without a graph
  *	onnx_layout.c	 what lies in the model, what in the file beside it
  *	onnx_write.c	 the steps, and the bytes
@@ -107,6 +108,30 @@ enum tp_status tpi_onnx_make_model(struct tpi_onnx_out *o, struct tp_err *err);
 /* The graph of an attachment, its slots filled with the entries. */
 enum tp_status tpi_onnx_fill_skeleton(struct tpi_onnx_out *o,
     const struct tp_attachment *skeleton, struct tp_err *err);
+
+/*
+ * ---- onnx_values.c ----
+ */
+
+/* An attribute of a Constant that holds plain numbers or strings. */
+struct tpi_onnx_plain {
+	enum tpi_slot_kind kind;
+	enum tp_dtype dtype;
+	unsigned rank;
+	unsigned number; /* of the field of AttributeProto */
+	enum tpi_onnx_form form;
+};
+/* NULL for other kinds of slots. */
+const struct tpi_onnx_plain *tpi_onnx_plain(enum tpi_slot_kind kind);
+
+/*
+ * Put an entry into a slot. *moved is set when an initializer became sparse, or
+ * dense: then tpi_onnx_relist puts all of them into the list of their kind.
+ */
+enum tp_status tpi_onnx_fill_slot(struct tpi_onnx_out *o,
+    struct tpi_onnx_slot *slot, const struct tp_entry *e, bool *moved,
+    struct tp_err *err);
+enum tp_status tpi_onnx_relist(struct tpi_onnx_out *o, struct tp_err *err);
 
 /*
  * ---- onnx_layout.c ----

@@ -24,35 +24,6 @@
 
 #define MAX_LISTED 10 /* names in a message */
 
-/* AttributeProto.type */
-#define TYPE_TENSOR 4
-#define TYPE_SPARSE_TENSOR 11
-
-/* The attributes of a Constant that hold plain numbers or strings. */
-static const struct plain_form {
-	enum tpi_slot_kind kind;
-	enum tp_dtype dtype;
-	unsigned rank;
-	unsigned number; /* of the field of AttributeProto */
-	enum tpi_onnx_form form;
-} plain_forms[] = {
-    {TPI_SLOT_VALUE_FLOAT, TP_DTYPE_F32, 0, 2, TPI_FORM_FIXED32},
-    {TPI_SLOT_VALUE_FLOATS, TP_DTYPE_F32, 1, 7, TPI_FORM_FIXED32},
-    {TPI_SLOT_VALUE_INT, TP_DTYPE_I64, 0, 3, TPI_FORM_VARINT},
-    {TPI_SLOT_VALUE_INTS, TP_DTYPE_I64, 1, 8, TPI_FORM_VARINT},
-    {TPI_SLOT_VALUE_STRING, TP_DTYPE_STRING, 0, 4, TPI_FORM_BYTES},
-    {TPI_SLOT_VALUE_STRINGS, TP_DTYPE_STRING, 1, 9, TPI_FORM_BYTES},
-};
-
-static const struct plain_form *
-find_plain_form(enum tpi_slot_kind kind)
-{
-	for (size_t i = 0; i < sizeof(plain_forms) / sizeof(*plain_forms); i++)
-		if (plain_forms[i].kind == kind)
-			return &plain_forms[i];
-	return NULL;
-}
-
 /* What goes on while slots and entries are matched. */
 struct match {
 	struct tpi_onnx_out *o;
@@ -63,7 +34,6 @@ struct match {
 	const void **scopes; /* the graph or function of each scope */
 	struct tpi_onnx_retype *retypes;
 	size_t n_retypes;
-	bool moved; /* an initializer became sparse, or dense */
 };
 
 /*
@@ -78,37 +48,64 @@ holds_values(const TpOnnx__TensorProto *t)
 	       t->n_uint64_data || (t->data_location && t->n_external_data);
 }
 
-/* Does a Constant still have its value? */
+/* Can a tensor without values be all there is? */
 static bool
-is_full(const struct tpi_onnx_slot *slot)
+is_empty(const int64_t *dims, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (dims[i] == 0)
+			return true;
+	return false;
+}
+
+enum value_state { VALUE_TAKEN, VALUE_THERE, VALUE_EITHER };
+
+/* Is the value of a Constant still in it? */
+static enum value_state
+look_at_value(const struct tpi_onnx_slot *slot)
 {
 	const TpOnnx__AttributeProto *a = slot->attribute;
+	const TpOnnx__TensorProto *t = slot->tensor;
 
-	if (!a)
-		return false;
-	return a->has_f || a->has_i || a->has_s || a->n_floats || a->n_ints ||
-	       a->n_strings || (slot->tensor && holds_values(slot->tensor)) ||
-	       (slot->sparse && slot->sparse->values &&
-		   holds_values(slot->sparse->values));
+	if (slot->sparse)
+		t = slot->sparse->values;
+	if (a->has_f || a->has_i || a->has_s || a->n_floats || a->n_ints ||
+	    a->n_strings || (t && holds_values(t)))
+		return VALUE_THERE;
+	return t && is_empty(t->dims, t->n_dims) ? VALUE_EITHER : VALUE_TAKEN;
 }
 
 /*
  * A reader either takes the values of all Constants or leaves all Constants
- * alone; one that has its value tells that they are no slots.
+ * alone, and then they are no slots. One that has its value tells; if all are
+ * of no elements, the entries tell. An empty list is not told from one that was
+ * taken: rather ask for it than lose it.
  */
 static enum tp_status
-find_slots(
-    struct tpi_onnx_out *o, const struct tp_limits *limits, struct tp_err *err)
+find_slots(struct match *m, const struct tp_limits *limits, struct tp_err *err)
 {
-	bool kept = false;
+	struct tpi_onnx_out *o = m->o;
+	bool there = false, taken = false;
 	enum tp_status rc;
+	size_t entry;
 
 	rc = tpi_onnx_slots_find(
 	    &o->slots, o->alloc, o->message, true, limits, err);
-	for (size_t i = 0; !rc && !kept && i < o->slots.n_items; i++)
-		kept = is_full(&o->slots.items[i]);
-	if (!kept || rc)
+	if (rc)
 		return rc;
+	for (size_t i = 0; i < o->slots.n_items; i++) {
+		const struct tpi_onnx_slot *slot = &o->slots.items[i];
+		enum value_state state;
+
+		if (!slot->attribute)
+			continue;
+		state = look_at_value(slot);
+		there |= state == VALUE_THERE;
+		taken |= state == VALUE_TAKEN ||
+			 tp_map_find(&m->names, slot->name, &entry);
+	}
+	if (taken && !there)
+		return TP_OK;
 	tpi_onnx_slots_release(&o->slots);
 	return tpi_onnx_slots_find(
 	    &o->slots, o->alloc, o->message, false, limits, err);
@@ -172,18 +169,25 @@ report_names(struct match *m, struct tp_err *err)
 	return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET, "%s", buf);
 }
 
-/* Entries by name, and whose each slot is; nothing is changed before. */
+static enum tp_status
+index_entries(struct match *m, struct tp_err *err)
+{
+	const struct tp_model *model = m->o->m;
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; !rc && i < model->n_entries; i++)
+		rc =
+		    tp_map_add(&m->names, model->entries[i].name, i, NULL, err);
+	return rc;
+}
+
+/* Whose each slot is; nothing is changed before. */
 static enum tp_status
 match_names(struct match *m, struct tp_err *err)
 {
 	struct tpi_onnx_out *o = m->o;
-	enum tp_status rc = TP_OK;
 	size_t entry;
 
-	for (size_t i = 0; !rc && i < o->m->n_entries; i++)
-		rc = tp_map_add(&m->names, o->m->entries[i].name, i, NULL, err);
-	if (rc)
-		return rc;
 	for (size_t i = 0; i < o->slots.n_items; i++) {
 		struct tp_str name = o->slots.items[i].name;
 
@@ -204,14 +208,14 @@ struct expected {
 	enum tp_dtype dtype; /* TP_DTYPE_NONE: any */
 	const int64_t *dims;
 	size_t n_dims;
-	const struct plain_form *plain;
+	const struct tpi_onnx_plain *plain;
 };
 
 static struct expected
 expect(const struct tpi_onnx_slot *slot)
 {
 	static const int64_t no_dims[1];
-	struct expected x = {.plain = find_plain_form(slot->kind)};
+	struct expected x = {.plain = tpi_onnx_plain(slot->kind)};
 
 	if (x.plain)
 		x.dtype = x.plain->dtype;
@@ -318,138 +322,31 @@ check_slots(struct match *m, struct tp_err *err)
 }
 
 /*
- * ---- values ----
+ * ---- the whole ----
  */
 
-static void
-clear_attribute(TpOnnx__AttributeProto *a)
-{
-	a->has_f = a->has_i = a->has_s = 0;
-	a->n_floats = a->n_ints = a->n_strings = 0;
-	a->t = NULL;
-	a->sparse_tensor = NULL;
-}
-
-static void
-set_attribute(TpOnnx__AttributeProto *a, struct tp_str name, int32_t type)
-{
-	clear_attribute(a);
-	a->has_name = a->has_type = 1;
-	a->name = tpi_onnx_bytes(name);
-	a->type = type;
-}
-
-/* A Constant that is to hold a sparse tensor, or one that is not any more. */
 static enum tp_status
-fill_attribute(struct tpi_onnx_out *o, struct tpi_onnx_slot *slot,
-    const struct tp_entry *e, struct tp_err *err)
+fill_graph(struct match *m, struct tp_err *err)
 {
-	const struct plain_form *plain = find_plain_form(slot->kind);
-	TpOnnx__AttributeProto *a = slot->attribute;
+	struct tpi_onnx_out *o = m->o;
+	bool moved = false;
+	enum tp_status rc;
 
-	if (plain && !e->sparse && e->dtype == plain->dtype) {
-		clear_attribute(a);
-		return tpi_onnx_fill_field(
-		    o, &a->base, plain->number, plain->form, e, err);
-	}
-	if (e->sparse) {
-		if (!slot->sparse)
-			slot->sparse = TPI_ONNX_MESSAGE(
-			    o, SparseTensorProto, sparse_tensor_proto);
-		if (!slot->sparse)
-			return tpi_onnx_no_memory(err);
-		set_attribute(a, TP_STR("sparse_value"), TYPE_SPARSE_TENSOR);
-		a->sparse_tensor = slot->sparse;
-		return tpi_onnx_fill_sparse(o, slot->sparse, e, err);
-	}
-	if (!slot->tensor && slot->sparse)
-		slot->tensor = slot->sparse->values;
-	if (!slot->tensor)
-		slot->tensor = TPI_ONNX_MESSAGE(o, TensorProto, tensor_proto);
-	if (!slot->tensor)
+	m->used = tpi_arena_array(&o->arena, o->m->n_entries, 1);
+	m->scopes =
+	    tpi_arena_array(&o->arena, o->slots.n_scopes, sizeof(*m->scopes));
+	m->retypes =
+	    tpi_arena_array(&o->arena, o->slots.n_items, sizeof(*m->retypes));
+	if (!m->used || !m->scopes || !m->retypes)
 		return tpi_onnx_no_memory(err);
-	set_attribute(a, TP_STR("value"), TYPE_TENSOR);
-	a->t = slot->tensor;
-	return tpi_onnx_fill_dense(o, slot->tensor, e, true, err);
-}
-
-static enum tp_status
-fill_initializer(struct match *m, struct tpi_onnx_slot *slot,
-    const struct tp_entry *e, struct tp_err *err)
-{
-	struct tpi_onnx_out *o = m->o;
-
-	if (e->sparse) {
-		if (!slot->sparse) {
-			slot->sparse = TPI_ONNX_MESSAGE(
-			    o, SparseTensorProto, sparse_tensor_proto);
-			if (!slot->sparse)
-				return tpi_onnx_no_memory(err);
-			slot->sparse->values = slot->tensor;
-			slot->tensor = NULL;
-			m->moved = true;
-		}
-		return tpi_onnx_fill_sparse(o, slot->sparse, e, err);
-	}
-	if (!slot->tensor) {
-		slot->tensor = slot->sparse->values;
-		slot->sparse = NULL;
-		m->moved = true;
-	}
-	return tpi_onnx_fill_dense(o, slot->tensor, e, false, err);
-}
-
-/*
- * Initializers moved between the two lists of their graphs: make all lists
- * anew, in the order of the slots.
- */
-static enum tp_status
-relist_initializers(struct tpi_onnx_out *o, struct tp_err *err)
-{
-	for (size_t i = 0; i < o->slots.n_scopes; i++) {
-		TpOnnx__GraphProto *g = o->slots.scopes[i].graph;
-		size_t n;
-
-		if (!g)
-			continue;
-		n = g->n_initializer + g->n_sparse_initializer;
-		g->initializer = tpi_arena_array(&o->arena, n, sizeof(void *));
-		g->sparse_initializer =
-		    tpi_arena_array(&o->arena, n, sizeof(void *));
-		if (!g->initializer || !g->sparse_initializer)
-			return tpi_onnx_no_memory(err);
-		g->n_initializer = g->n_sparse_initializer = 0;
-	}
-	for (size_t i = 0; i < o->slots.n_items; i++) {
-		const struct tpi_onnx_slot *slot = &o->slots.items[i];
-		TpOnnx__GraphProto *g = o->slots.scopes[slot->scope].graph;
-
-		if (slot->attribute)
-			continue;
-		if (slot->sparse)
-			g->sparse_initializer[g->n_sparse_initializer++] =
-			    slot->sparse;
-		else
-			g->initializer[g->n_initializer++] = slot->tensor;
-	}
-	return TP_OK;
-}
-
-static enum tp_status
-fill_slots(struct match *m, struct tp_err *err)
-{
-	struct tpi_onnx_out *o = m->o;
-	enum tp_status rc = TP_OK;
-
-	for (size_t i = 0; !rc && i < o->slots.n_items; i++) {
-		struct tpi_onnx_slot *slot = &o->slots.items[i];
-		const struct tp_entry *e = entry_of(m, slot);
-
-		rc = slot->attribute ? fill_attribute(o, slot, e, err)
-				     : fill_initializer(m, slot, e, err);
-	}
-	if (!rc && m->moved)
-		rc = relist_initializers(o, err);
+	rc = match_names(m, err);
+	if (!rc)
+		rc = check_slots(m, err);
+	for (size_t i = 0; !rc && i < o->slots.n_items; i++)
+		rc = tpi_onnx_fill_slot(o, &o->slots.items[i],
+		    entry_of(m, &o->slots.items[i]), &moved, err);
+	if (!rc && moved)
+		rc = tpi_onnx_relist(o, err);
 	return rc;
 }
 
@@ -471,24 +368,12 @@ tpi_onnx_fill_skeleton(struct tpi_onnx_out *o,
 	if (!o->message->graph)
 		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
 		    "attachment " TP_ATTACHMENT_ONNX ": no graph");
-	rc = find_slots(o, &limits, err);
-	if (rc)
-		return rc;
-
 	tp_map_init(&m.names, o->alloc);
-	m.used = tpi_arena_array(&o->arena, o->m->n_entries, 1);
-	m.scopes =
-	    tpi_arena_array(&o->arena, o->slots.n_scopes, sizeof(*m.scopes));
-	m.retypes =
-	    tpi_arena_array(&o->arena, o->slots.n_items, sizeof(*m.retypes));
-	if (!m.used || !m.scopes || !m.retypes)
-		rc = tpi_onnx_no_memory(err);
+	rc = index_entries(&m, err);
 	if (!rc)
-		rc = match_names(&m, err);
+		rc = find_slots(&m, &limits, err);
 	if (!rc)
-		rc = check_slots(&m, err);
-	if (!rc)
-		rc = fill_slots(&m, err);
+		rc = fill_graph(&m, err);
 	tp_map_release(&m.names);
 	return rc;
 }

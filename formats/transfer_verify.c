@@ -220,6 +220,25 @@ check_model(struct check *c, struct tp_err *err)
 	return rc;
 }
 
+/*
+ * The written file. Only its content tells whether the Constants of its graph
+ * are tensors of this model; if there are too many, they are not.
+ */
+static enum tp_status
+open_output(
+    struct check *c, struct tp_open_options *options, struct tp_err *err)
+{
+	const char *path = tp_transfer_file(c->t, 0, NULL);
+	enum tp_status rc = tp_open(path, options, &c->out, err);
+
+	if (rc || !c->t->has_graph ||
+	    tp_reader_n_entries(c->out) <= c->t->model.n_entries)
+		return rc;
+	tp_close(c->out);
+	options->flags |= TP_OPEN_KEEP_CONSTANTS;
+	return tp_open(path, options, &c->out, err);
+}
+
 enum tp_status
 tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 {
@@ -238,7 +257,7 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	c.found = tp_mem_array(t->alloc, CHECK_CHUNK, 1);
 	c.raw = tp_mem_array(t->alloc, CHECK_CHUNK, 1);
 	if (c.want && c.found && c.raw)
-		rc = tp_open(tp_transfer_file(t, 0, NULL), &open, &c.out, err);
+		rc = open_output(&c, &open, err);
 	else
 		rc = tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory to verify a file");

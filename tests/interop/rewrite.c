@@ -35,6 +35,21 @@ static const struct layout {
 };
 #define N_LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
 
+/*
+ * A skeleton does not tell an empty list that was kept from a list that was
+ * taken out; if nothing else in it tells, the writer asks for the weight rather
+ * than lose one.
+ */
+static bool
+is_ambiguous(const char *model, const struct layout *l)
+{
+	const char *slash = strrchr(model, '/');
+
+	return !strcmp(slash ? slash + 1 : model,
+		   "constant-value-floats-empty.onnx") &&
+	       l->open_flags & TP_OPEN_KEEP_CONSTANTS;
+}
+
 static bool
 failed(const char *model, const struct layout *l, const char *message)
 {
@@ -71,6 +86,10 @@ rewrite(
 		rc = tp_transfer_verify(t, &err);
 	tp_transfer_free(t);
 	tp_close(r);
+	if (is_ambiguous(model, l))
+		return rc == TP_ENOTFOUND && strstr(err.msg, "missing: 'c'")
+			   ? true
+			   : failed(model, l, "was not refused");
 	return rc ? failed(model, l, err.msg) : true;
 }
 
@@ -123,6 +142,8 @@ try_layout(const char *folder, const char *model, const struct layout *l)
 	}
 	if (!rewrite(model, l, model, once[0]))
 		return false;
+	if (is_ambiguous(model, l))
+		return true;
 	if (!same_content(model, once[0]))
 		return failed(model, l, "the content has changed");
 	if (!rewrite(model, l, once[0], twice[0]))
