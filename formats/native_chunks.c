@@ -210,8 +210,8 @@ static enum tp_status
 bad_chunk(const struct inflater *f, const char *why, struct tp_err *err)
 {
 	return tp_fail(err, TP_EFORMAT, f->at,
-	    "'%s': piece %zu of %zu is damaged: %s", f->what, f->next_chunk,
-	    f->place->n_chunks, why);
+	    "tensor '%s': piece %zu of %zu is damaged: %s", f->what,
+	    f->next_chunk, f->place->n_chunks, why);
 }
 
 /* One step of zlib, with more input if it needs some. Z_… in *result. */
@@ -317,7 +317,7 @@ inflater_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
 	}
 	if (is_last && f->check_crc && f->crc != f->place->x.crc32c)
 		return tp_fail(err, TP_EMISMATCH, f->place->x.offset,
-		    "'%s': checksum %08" PRIx32 ", expected %08" PRIx32,
+		    "tensor '%s': checksum %08" PRIx32 ", expected %08" PRIx32,
 		    f->what, f->crc, f->place->x.crc32c);
 	return TP_OK;
 }

@@ -176,12 +176,6 @@ read_section(struct tpi_native_walk *w, struct tpi_cursor *dir,
 		if (!*places)
 			return out_of_memory(err);
 	}
-	if (!rc && kind == TPI_NATIVE_STORAGES) {
-		w->n->names = tpi_arena_array(
-		    &w->r->arena, w->count, sizeof(*w->n->names));
-		if (!w->n->names)
-			return out_of_memory(err);
-	}
 	for (; !rc && w->i < w->count; w->i++)
 		rc = fn(w, err);
 	return rc ? rc : end_section(w, err);
@@ -349,7 +343,7 @@ tpi_native_stream(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err)
 {
 	const struct tpi_native_reader *n = r->priv;
-	size_t entry = n->names[i];
+	size_t entry = r->first_entry[i];
 	struct tp_str what =
 	    entry == TP_NONE ? TP_STR("(unnamed)") : r->entries[entry].name;
 

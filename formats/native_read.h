@@ -17,7 +17,6 @@ struct tpi_native_reader {
 	uint64_t dir_offset;
 	uint64_t end; /* of the place before */
 	struct tpi_native_place *storages, *attachments;
-	size_t *names; /* an entry of each storage, TP_NONE: none */
 };
 
 /* The section at hand, and what its messages say. */

@@ -146,7 +146,6 @@ tpi_native_read_storage(struct tpi_native_walk *w, struct tp_err *err)
 	info.stored_nbytes = place->x.stored_nbytes;
 	info.has_crc32c = true;
 	info.crc32c = place->x.crc32c;
-	w->n->names[w->i] = TP_NONE;
 	return tpi_reader_add_storage(
 	    w->r, &info, TP_STR("storage"), &index, err);
 }
@@ -300,10 +299,6 @@ tpi_native_read_tensor(
 		rc = tpi_reader_add(w->r, &e, record.offset, err);
 	if (rc)
 		return rc;
-	if (w->n->names[t.storage] == TP_NONE)
-		w->n->names[t.storage] = w->i;
-	if (e.sparse && w->n->names[sparse.indices] == TP_NONE)
-		w->n->names[sparse.indices] = w->i;
 	*quantizer = t.quantizer;
 	return TP_OK;
 }

@@ -333,6 +333,8 @@ tpi_reader_add(struct tp_reader *r, const struct tp_entry *entry,
 		return rc;
 	if (r->first_entry[e.storage] == TP_NONE)
 		r->first_entry[e.storage] = r->n_entries;
+	if (e.sparse && r->first_entry[e.sparse->indices] == TP_NONE)
+		r->first_entry[e.sparse->indices] = r->n_entries;
 	r->entries[r->n_entries++] = e;
 	return TP_OK;
 }
