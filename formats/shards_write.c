@@ -91,6 +91,16 @@ sort_entries(struct tp_writer *w, struct tpi_shard_plan *p, struct tp_err *err)
 	return TP_OK;
 }
 
+/* The open shard, which has items from `first` on, is full. */
+static void
+close_shard(struct tpi_shard_plan *p, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (p->items[i].shard == TP_NONE)
+			p->items[i].shard = p->n_shards;
+	p->n_shards++;
+}
+
 /*
  * Number the shard of each item. The shard that is open has no number yet: it
  * gets one when it is closed, so that a large tensor met meanwhile comes first.
@@ -99,7 +109,7 @@ static enum tp_status
 assign_shards(struct tp_writer *w, struct tpi_shard_plan *p, struct tp_err *err)
 {
 	uint64_t limit = w->options.max_shard_size, size = 0;
-	size_t n_open = 0; /* items in the open shard */
+	size_t first = 0, n_open = 0;
 
 	for (size_t i = 0; i < p->n_items; i++) {
 		uint64_t n = w->model->entries[p->items[i].entry].nbytes;
@@ -113,10 +123,8 @@ assign_shards(struct tp_writer *w, struct tpi_shard_plan *p, struct tp_err *err)
 			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 			    "the tensors have more bytes than 64 bits count");
 		if (limit && sum > limit) {
-			for (size_t k = 0; k < i; k++)
-				if (p->items[k].shard == TP_NONE)
-					p->items[k].shard = p->n_shards;
-			p->n_shards++;
+			close_shard(p, first, i);
+			first = i;
 			n_open = 0;
 			sum = n;
 		}
@@ -124,12 +132,8 @@ assign_shards(struct tp_writer *w, struct tpi_shard_plan *p, struct tp_err *err)
 		n_open++;
 		size = sum;
 	}
-	if (n_open || p->n_shards == 0) {
-		for (size_t k = 0; k < p->n_items; k++)
-			if (p->items[k].shard == TP_NONE)
-				p->items[k].shard = p->n_shards;
-		p->n_shards++;
-	}
+	if (n_open || p->n_shards == 0)
+		close_shard(p, first, p->n_items);
 	return TP_OK;
 }
 

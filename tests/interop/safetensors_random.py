@@ -181,7 +181,7 @@ def damage(rng, blob):
     b = bytearray(blob)
     for _ in range(rng.choice([1, 1, 2, 4])):
         n = 8 + struct.unpack_from("<Q", blob)[0]
-        at = rng.randrange(min(len(b), n) + (rng.random() < 0.1))
+        at = rng.randrange(max(1, min(len(b), n) + (rng.random() < 0.1)))
         how = rng.randrange(5)
         if how == 0 and b:
             b[at % len(b)] = rng.randrange(256)

@@ -247,6 +247,82 @@ arrays_become_trees(void **state)
 }
 
 static void
+arrays_of_numbers_need_no_tree(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n; /* SIZE_MAX: not such an array */
+		uint64_t last;
+	} rows[] = {
+	    {"[]", 0, 0},
+	    {" [ ] ", 0, 0},
+	    {"[0]", 1, 0},
+	    {"[ 1 ,\n2,18446744073709551615 ]", 3, UINT64_MAX},
+	    {"[1,2,3,4]", SIZE_MAX, 0}, /* more than three */
+	    {"[18446744073709551616]", SIZE_MAX, 0},
+	    {"[01]", SIZE_MAX, 0},
+	    {"[00]", SIZE_MAX, 0},
+	    {"[1,]", SIZE_MAX, 0},
+	    {"[,1]", SIZE_MAX, 0},
+	    {"[1 2]", SIZE_MAX, 0},
+	    {"[-0]", SIZE_MAX, 0},
+	    {"[1.0]", SIZE_MAX, 0},
+	    {"[1e0]", SIZE_MAX, 0},
+	    {"[\"1\"]", SIZE_MAX, 0},
+	    {"[[1]]", SIZE_MAX, 0},
+	    {"[1", SIZE_MAX, 0},
+	    {"[", SIZE_MAX, 0},
+	    {"1", SIZE_MAX, 0},
+	    {"", SIZE_MAX, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint64_t values[3] = {0};
+		size_t n = SIZE_MAX;
+		struct tpi_json j;
+
+		assert_int_equal(tpi_json_init(&j, NULL, rows[i].text,
+				     strlen(rows[i].text), 0, NULL),
+		    TP_OK);
+		assert_int_equal(
+		    tpi_json_u64s(&j, values, 3, &n), rows[i].n != SIZE_MAX);
+		assert_int_equal(n, rows[i].n);
+		if (n == SIZE_MAX)
+			assert_int_equal(j.pos, 0);
+		else if (n)
+			assert_int_equal(values[n - 1], rows[i].last);
+		tpi_json_release(&j);
+	}
+}
+
+static void
+whole_numbers_may_end_in_zeros(void **state)
+{
+	static const struct {
+		const char *text;
+		bool whole;
+	} rows[] = {{"12", true}, {"12.0", true}, {"12.000", true},
+	    {"12.5", false}, {"12.05", false}, {"12e0", false}, {"-12", false},
+	    {"\"12\"", false}, {"18446744073709551616", false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const cJSON *item = NULL;
+		struct tpi_json j;
+		uint64_t value = 7;
+
+		assert_int_equal(tpi_json_init(&j, NULL, rows[i].text,
+				     strlen(rows[i].text), 0, NULL),
+		    TP_OK);
+		assert_int_equal(tpi_json_take(&j, 1, &item, NULL), TP_OK);
+		assert_int_equal(tpi_json_whole(item, &value), rows[i].whole);
+		assert_int_equal(value, rows[i].whole ? 12 : 7);
+		tpi_json_release(&j);
+	}
+}
+
+static void
 strings_keep_every_byte(void **state)
 {
 	static const struct {
@@ -326,8 +402,8 @@ static void
 no_byte_behind_the_end_is_read(void **state)
 {
 	static const char *const texts[] = {
-	    "{\"a\\u0000\\ud83d\\ude00\":[1,-2.5e+10,true,false,null],"
-	    "\"b\":{\"c\":\"d\\n\"}}",
+	    "{\"a\\u0000\\ud83d\\ude00\":[1,-2.5e+10,true,false,null]}",
+	    "{\"b\":{\"c\":\"d\\n\"}}",
 	    "[18446744073709551615,\"\\\\u0000\\n\"]",
 	    "\"\\n\"",
 	};
@@ -366,6 +442,8 @@ main(void)
 	    cmocka_unit_test(depth_ends_at_127),
 	    cmocka_unit_test(numbers_keep_their_text),
 	    cmocka_unit_test(arrays_become_trees),
+	    cmocka_unit_test(arrays_of_numbers_need_no_tree),
+	    cmocka_unit_test(whole_numbers_may_end_in_zeros),
 	    cmocka_unit_test(strings_keep_every_byte),
 	    cmocka_unit_test(members_come_in_order),
 	    cmocka_unit_test(no_byte_behind_the_end_is_read),

@@ -44,7 +44,7 @@ struct tp_limits {
 	uint64_t tensors;	  /* 4,000,000 */
 	uint64_t name_bytes;	  /* 1 MiB */
 	uint64_t metadata_bytes;  /* of one value: 64 MiB */
-	uint64_t depth;		  /* nested JSON values or messages: 100 */
+	uint64_t depth;		  /* nested messages: 100 (JSON always: 127) */
 };
 
 /* The defaults above, filled in. */
