@@ -303,8 +303,7 @@ tp_tensor_contiguous(
 
 	*out = NULL;
 	if (tp_tensor_is_row_major(t) && tp_tensor_data(t))
-		return tp_tensor_new(t->storage, t->dtype, sizes, NULL, t->rank,
-		    t->first, out, err);
+		return tp_tensor_alias(t, out, err);
 	rc = tp_tensor_empty(tpi_storage_alloc(t->storage), t->dtype, sizes,
 	    t->rank, &packed, err);
 	if (rc)

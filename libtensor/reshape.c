@@ -105,14 +105,14 @@ tp_tensor_reshape(const struct tp_tensor *t, const int64_t *sizes,
 	if (rc)
 		return rc;
 	if (t->n_elems == 0)
-		return tp_tensor_new(t->storage, t->dtype, resolved, NULL, rank,
-		    t->first, out, err);
+		return tpi_tensor_derive(
+		    t, resolved, NULL, rank, t->first, out, err);
 	if (!cut_strides(t, resolved, rank, strides))
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "the strides of shape %s do not allow shape %s "
 		    "without a copy",
 		    TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
 		    TP_SHAPE_TEXT(resolved, rank));
-	return tp_tensor_new(
-	    t->storage, t->dtype, resolved, strides, rank, t->first, out, err);
+	return tpi_tensor_derive(
+	    t, resolved, strides, rank, t->first, out, err);
 }

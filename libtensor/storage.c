@@ -15,6 +15,8 @@
 
 struct tp_storage {
 	atomic_size_t count;
+	atomic_uint_least64_t version;
+	struct tp_device device;
 	const struct tp_alloc *alloc;
 	enum tp_storage_kind kind;
 	bool writable;
@@ -38,6 +40,7 @@ new_handle(
 		return tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a storage");
 	atomic_init(&s->count, 1);
+	atomic_init(&s->version, 0);
 	s->alloc = alloc;
 	return TP_OK;
 }
@@ -162,4 +165,28 @@ const struct tp_alloc *
 tpi_storage_alloc(const struct tp_storage *s)
 {
 	return s->alloc;
+}
+
+char *
+tpi_storage_bytes(const struct tp_storage *s)
+{
+	return s->data;
+}
+
+struct tp_device
+tpi_storage_device(const struct tp_storage *s)
+{
+	return s->device;
+}
+
+uint64_t
+tpi_storage_version(const struct tp_storage *s)
+{
+	return atomic_load_explicit(&s->version, memory_order_relaxed);
+}
+
+void
+tpi_storage_bump_version(struct tp_storage *s)
+{
+	atomic_fetch_add_explicit(&s->version, 1, memory_order_relaxed);
 }

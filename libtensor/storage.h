@@ -3,9 +3,19 @@
 #ifndef TPI_STORAGE_H
 #define TPI_STORAGE_H
 
+#include "tp/device.h"
 #include "tp/storage.h"
 
 /* The allocator it was made with, for handles that belong to it. */
 const struct tp_alloc *tpi_storage_alloc(const struct tp_storage *s);
+
+/* Its bytes, whether they may be written or not. */
+char *tpi_storage_bytes(const struct tp_storage *s);
+
+struct tp_device tpi_storage_device(const struct tp_storage *s);
+
+/* Writes in place so far; relaxed, for it orders nothing. */
+uint64_t tpi_storage_version(const struct tp_storage *s);
+void tpi_storage_bump_version(struct tp_storage *s);
 
 #endif

@@ -148,6 +148,33 @@ tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
 	return rc;
 }
 
+enum tp_status
+tpi_tensor_derive(const struct tp_tensor *t, const int64_t *sizes,
+    const int64_t *strides, unsigned rank, uint64_t first,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	enum tp_status rc = tp_tensor_new(
+	    t->storage, t->dtype, sizes, strides, rank, first, out, err);
+
+	if (rc)
+		return rc;
+	(*out)->is_view = true;
+	(*out)->is_inference = t->is_inference;
+	return TP_OK;
+}
+
+enum tp_status
+tp_tensor_alias(
+    const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err)
+{
+	enum tp_status rc = tpi_tensor_derive(t, tp_tensor_sizes(t),
+	    tp_tensor_strides(t), t->rank, t->first, out, err);
+
+	if (!rc)
+		(*out)->is_view = t->is_view;
+	return rc;
+}
+
 void
 tp_tensor_free(struct tp_tensor *t)
 {
@@ -235,4 +262,100 @@ tp_tensor_data_mut(struct tp_tensor *t)
 	size_t at;
 
 	return data && first_byte(t, &at) ? data + at : NULL;
+}
+
+char *
+tpi_tensor_address(const struct tp_tensor *t)
+{
+	size_t at = 0;
+
+	return first_byte(t, &at) ? tpi_storage_bytes(t->storage) + at : NULL;
+}
+
+bool
+tp_tensor_is_view(const struct tp_tensor *t)
+{
+	return t->is_view;
+}
+
+struct tp_device
+tp_tensor_device(const struct tp_tensor *t)
+{
+	return tpi_storage_device(t->storage);
+}
+
+uint64_t
+tp_tensor_version(const struct tp_tensor *t)
+{
+	return t->is_inference ? 0 : tpi_storage_version(t->storage);
+}
+
+void
+tp_tensor_bump_version(const struct tp_tensor *t)
+{
+	if (!t->is_inference)
+		tpi_storage_bump_version(t->storage);
+}
+
+void
+tp_tensor_set_inference(struct tp_tensor *t, bool on)
+{
+	t->is_inference = on;
+}
+
+bool
+tp_tensor_is_inference(const struct tp_tensor *t)
+{
+	return t->is_inference;
+}
+
+/*
+ * Taken from the smallest stride up, each axis must step over all that the
+ * axes before it reach. Layouts that interleave without meeting are refused
+ * too; no function here makes one.
+ */
+static bool
+may_overlap(const struct tp_tensor *t)
+{
+	const int64_t *sizes = tp_tensor_sizes(t);
+	const int64_t *strides = tp_tensor_strides(t);
+	bool done[TP_MAX_RANK] = {false};
+	uint64_t reach = 0;
+
+	for (unsigned n = 0; n < t->rank; n++) {
+		uint64_t least = UINT64_MAX;
+		unsigned axis = 0;
+
+		for (unsigned d = 0; d < t->rank; d++) {
+			uint64_t step = strides[d] < 0
+					    ? 0 - (uint64_t)strides[d]
+					    : (uint64_t)strides[d];
+
+			if (!done[d] && (step < least || least == UINT64_MAX)) {
+				least = step;
+				axis = d;
+			}
+		}
+		done[axis] = true;
+		if (sizes[axis] <= 1)
+			continue;
+		if (least <= reach)
+			return true;
+		reach += least * (uint64_t)(sizes[axis] - 1);
+	}
+	return false;
+}
+
+enum tp_status
+tp_tensor_check_write(const struct tp_tensor *t, struct tp_err *err)
+{
+	if (!tp_storage_data_mut(t->storage))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "write to a read-only tensor; a clone can be written");
+	if (t->n_elems > 0 && may_overlap(t))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "write to a tensor of shape %s of which several elements "
+		    "are one; a clone can be written",
+		    TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank));
+	return TP_OK;
 }

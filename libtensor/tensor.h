@@ -16,6 +16,7 @@ struct tp_tensor {
 	unsigned rank;
 	uint64_t first; /* element at index (0, …, 0) */
 	uint64_t n_elems;
+	bool is_view, is_inference;
 	/* Sizes, then strides: inline up to rank 5, else 2 * rank on the heap.
 	 */
 	int64_t inline_dims[2 * TPI_INLINE_RANK];
@@ -27,5 +28,19 @@ tpi_tensor_dims(struct tp_tensor *t)
 {
 	return t->heap_dims ? t->heap_dims : t->inline_dims;
 }
+
+/*
+ * A tensor over the storage of t that carries what belongs to its elements: the
+ * view functions make theirs so.
+ */
+enum tp_status tpi_tensor_derive(const struct tp_tensor *t,
+    const int64_t *sizes, const int64_t *strides, unsigned rank, uint64_t first,
+    struct tp_tensor **out, struct tp_err *err);
+
+/*
+ * The address of the first element for loops, whether they write or not; only
+ * what tp_tensor_check_write allows may be written.
+ */
+char *tpi_tensor_address(const struct tp_tensor *t);
 
 #endif

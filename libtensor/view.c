@@ -2,7 +2,7 @@
 /*
  * view.c - new sizes, strides and first elements over the same storage
  *
- * A view is built in a struct draft and becomes a tensor by tp_tensor_new,
+ * A view is built in a struct draft and becomes a tensor by tpi_tensor_derive,
  * which checks once more that every element lies inside the storage.
  */
 #include "tp/view.h"
@@ -41,8 +41,8 @@ static enum tp_status
 finish_draft(const struct draft *v, const struct tp_tensor *t,
     struct tp_tensor **out, struct tp_err *err)
 {
-	return tp_tensor_new(t->storage, t->dtype, v->sizes, v->strides,
-	    v->rank, v->first, out, err);
+	return tpi_tensor_derive(
+	    t, v->sizes, v->strides, v->rank, v->first, out, err);
 }
 
 /* A number of one of n_axes axes, negative ones from the end. */
@@ -363,6 +363,6 @@ tp_tensor_as_strided(const struct tp_tensor *t, const int64_t *sizes,
     const int64_t *strides, unsigned rank, uint64_t first,
     struct tp_tensor **out, struct tp_err *err)
 {
-	return tp_tensor_new(t->storage, t->dtype, sizes, strides, rank,
+	return tpi_tensor_derive(t, sizes, strides, rank,
 	    first == TP_SAME_FIRST ? t->first : first, out, err);
 }

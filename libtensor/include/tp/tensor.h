@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "tp/alloc.h"
+#include "tp/device.h"
 #include "tp/dtype.h"
 #include "tp/error.h"
 #include "tp/macros.h"
@@ -40,6 +41,13 @@ TP_API TP_NODISCARD enum tp_status tp_tensor_empty(const struct tp_alloc *alloc,
     enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
     struct tp_tensor **out, struct tp_err *err);
 
+/*
+ * Another handle on the same elements: it shares storage, version and
+ * quantizer, never the gradient history.
+ */
+TP_API TP_NODISCARD enum tp_status tp_tensor_alias(
+    const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err);
+
 /* NULL is allowed. */
 TP_API void tp_tensor_free(struct tp_tensor *t);
 
@@ -58,5 +66,30 @@ TP_API bool tp_tensor_is_row_major(const struct tp_tensor *t);
  */
 TP_API const void *tp_tensor_data(const struct tp_tensor *t);
 TP_API void *tp_tensor_data_mut(struct tp_tensor *t);
+
+/*
+ * True for a tensor that was made as a window of another one (tp/view.h), which
+ * its writes therefore change.
+ */
+TP_API bool tp_tensor_is_view(const struct tp_tensor *t);
+
+TP_API struct tp_device tp_tensor_device(const struct tp_tensor *t);
+
+/*
+ * How often the elements were written in place, through any handle or view of
+ * the storage. Autograd compares it with what it saw. Inference tensors do not
+ * count and always say 0.
+ */
+TP_API uint64_t tp_tensor_version(const struct tp_tensor *t);
+TP_API void tp_tensor_bump_version(const struct tp_tensor *t);
+TP_API void tp_tensor_set_inference(struct tp_tensor *t, bool on);
+TP_API bool tp_tensor_is_inference(const struct tp_tensor *t);
+
+/*
+ * TP_EARG unless the elements may be written one by one: the storage is
+ * writable, and no two indices lead to the same element (an expanded axis).
+ */
+TP_API TP_NODISCARD enum tp_status tp_tensor_check_write(
+    const struct tp_tensor *t, struct tp_err *err);
 
 #endif

@@ -21,10 +21,13 @@
 #include "tp/dtype.h"
 #include "tp/convert.h"
 #include "tp/shape.h"
+#include "tp/broadcast.h"
 #include "tp/storage.h"
 #include "tp/tensor.h"
 #include "tp/view.h"
 #include "tp/copy.h"
+#include "tp/iter.h"
+#include "tp/layout.h"
 #include "tp/stats.h"
 
 #endif
