@@ -140,17 +140,17 @@ read_pieces(struct strip *s, size_t payload, uint8_t **data, size_t *n,
 		rc = tpi_skim(&one, s->r->alloc, &s->w, piece->end,
 		    &tp_onnx__tensor_proto__descriptor, TPI_SKIM_WHOLE, &limits,
 		    err);
-		if (rc || !one.n_copy) {
+		if (rc || !one.copy.n) {
 			tpi_skim_release(&one);
 			continue;
 		}
-		p = tp_mem_grow(s->r->alloc, *data, *n, *n + one.n_copy, 1);
+		p = tp_mem_grow(s->r->alloc, *data, *n, *n + one.copy.n, 1);
 		if (p) {
 			*data = p;
-			memcpy(*data + *n, one.copy, one.n_copy);
-			*n += one.n_copy;
+			memcpy(*data + *n, one.copy.data, one.copy.n);
+			*n += one.copy.n;
 			/* The limit was for this piece and more. */
-			s->bytes_left -= one.n_copy;
+			s->bytes_left -= one.copy.n;
 		} else {
 			rc = no_memory(err);
 		}

@@ -31,8 +31,8 @@ tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
 	if (rc)
 		return rc;
 	rc = tpi_proto_unpack(
-	    alloc, desc, t->skim.copy, t->skim.n_copy, &m, err);
-	tpi_skim_drop_copy(&t->skim);
+	    alloc, desc, t->skim.copy.data, t->skim.copy.n, &m, err);
+	tpi_copy_release(&t->skim.copy);
 	t->model = (TpOnnx__ModelProto *)m;
 	if (!rc && !t->model->graph)
 		rc = tp_fail(

@@ -2,10 +2,8 @@
 /*
  * proto_skim.c - the structure of an ONNX file without its payloads
  *
- * The walk keeps a stack of the messages it is in. A message goes into the copy
- * as tag, a length of always 5 bytes (as a varint may be written) that is
- * filled in at its end, and the body. So the copy is written once from front to
- * back, and nothing is moved.
+ * The walk keeps a stack of the messages it is in; each is begun in the copy
+ * when it is entered and ended there when it is left.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -27,8 +25,6 @@
  * and merging copies what came before, so thousands would take forever.
  */
 #define MAX_MERGES 100
-
-#define LENGTH_SIZE ((size_t)5)
 
 /* The number of TensorProto.name. */
 #define NAME_FIELD 8
@@ -102,63 +98,6 @@ charge(struct walk *k, uint64_t n, struct tp_err *err)
 	return TP_OK;
 }
 
-/* Room for n more items of an array; doubles. */
-static enum tp_status
-reserve(struct walk *k, void **items, size_t n_items, size_t *cap, size_t n,
-    size_t size, struct tp_err *err)
-{
-	size_t need, grown = *cap ? *cap : 64;
-	void *p;
-
-	if (tp_add_size(n_items, n, &need))
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "out of memory");
-	if (need <= *cap)
-		return TP_OK;
-	while (grown < need)
-		if (tp_mul_size(grown, 2, &grown))
-			grown = need;
-	p = tp_mem_grow(k->s->alloc, *items, *cap, grown, size);
-	if (!p)
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "out of memory for the structure of the file");
-	*items = p;
-	*cap = grown;
-	return TP_OK;
-}
-
-/* n more bytes of the copy at *p. They are not counted yet. */
-static enum tp_status
-room(struct walk *k, size_t n, uint8_t **p, struct tp_err *err)
-{
-	struct tpi_skim *s = k->s;
-	void *copy = s->copy;
-	enum tp_status rc;
-
-	rc = reserve(k, &copy, s->n_copy, &s->cap_copy, n, 1, err);
-	s->copy = copy;
-	if (!rc)
-		*p = s->copy + s->n_copy;
-	return rc;
-}
-
-static enum tp_status
-put_varint(struct walk *k, uint64_t v, struct tp_err *err)
-{
-	uint8_t *p;
-	enum tp_status rc = room(k, 10, &p, err);
-
-	if (!rc)
-		k->s->n_copy += tpi_wire_put_varint(p, v);
-	return rc;
-}
-
-static enum tp_status
-put_tag(struct walk *k, uint32_t number, enum tpi_wire_type type,
-    struct tp_err *err)
-{
-	return put_varint(k, (uint64_t)number << 3 | type, err);
-}
-
 /* The next n bytes of the file, as they are. */
 static enum tp_status
 put_bytes(struct walk *k, uint64_t n, struct tp_err *err)
@@ -173,12 +112,8 @@ put_bytes(struct walk *k, uint64_t n, struct tp_err *err)
 	if (tp_u64_to_size(n, &size))
 		return tp_fail(err, TP_ENOMEM, k->w->pos,
 		    "out of memory for a field of %" PRIu64 " bytes", n);
-	rc = room(k, size, &p, err);
-	if (!rc)
-		rc = tpi_wire_read(k->w, p, size, err);
-	if (!rc)
-		k->s->n_copy += size;
-	return rc;
+	rc = tpi_copy_add(&k->s->copy, size, &p, err);
+	return rc ? rc : tpi_wire_read(k->w, p, size, err);
 }
 
 /* Begin one more piece of a payload (TP_NONE: of a new one). */
@@ -192,13 +127,13 @@ add_piece(struct walk *k, size_t *payload, uint64_t end, struct tp_err *err)
 	rc = charge(k, sizeof(*s->pieces) + sizeof(*s->payloads), err);
 	if (rc)
 		return rc;
-	rc = reserve(k, &pieces, s->n_pieces, &s->cap_pieces, 1,
-	    sizeof(*s->pieces), err);
+	rc = tpi_copy_reserve(k->s->alloc, &pieces, s->n_pieces, &s->cap_pieces,
+	    1, sizeof(*s->pieces), err);
 	s->pieces = pieces;
 	if (rc)
 		return rc;
-	rc = reserve(k, &payloads, s->n_payloads, &s->cap_payloads, 1,
-	    sizeof(*s->payloads), err);
+	rc = tpi_copy_reserve(k->s->alloc, &payloads, s->n_payloads,
+	    &s->cap_payloads, 1, sizeof(*s->payloads), err);
 	s->payloads = payloads;
 	if (rc)
 		return rc;
@@ -231,8 +166,8 @@ find_single(struct walk *k, const struct frame *parent, uint32_t number,
 			f->payload = k->singles[i].payload;
 			return TP_OK;
 		}
-	rc = reserve(k, &singles, k->n_singles, &k->cap_singles, 1,
-	    sizeof(*k->singles), err);
+	rc = tpi_copy_reserve(k->s->alloc, &singles, k->n_singles,
+	    &k->cap_singles, 1, sizeof(*k->singles), err);
 	k->singles = singles;
 	if (!rc)
 		k->singles[k->n_singles++] =
@@ -262,103 +197,39 @@ seen_bit(
 	return i < 64 ? (uint64_t)1 << i : 0;
 }
 
-static void
-reverse(uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n / 2; i++) {
-		uint8_t t = p[i];
-
-		p[i] = p[n - 1 - i];
-		p[n - 1 - i] = t;
-	}
-}
-
-/* Which singular messages does a body in the copy have? As frame.seen. */
+/*
+ * Go on with a message that is in the copy already, and note in `seen` what it
+ * has. protobuf-c could merge the pieces too, but it would lose the unknown
+ * fields of the first.
+ */
 static enum tp_status
-scan_seen(struct tpi_wire *w, uint64_t end, struct frame *f, struct tp_err *err)
+reopen(struct walk *k, struct frame *parent, uint32_t number, struct frame *f,
+    struct tp_err *err)
 {
+	struct tpi_copy *c = &k->s->copy;
 	const ProtobufCFieldDescriptor *field;
 	enum tpi_wire_type type;
-	uint32_t number;
-	enum tp_status rc = TP_OK;
+	struct tpi_wire w;
+	size_t body = 0;
+	enum tp_status rc;
 
-	while (!rc && w->pos < end) {
-		rc = tpi_wire_tag(w, end, &number, &type, err);
+	if (parent->length_at != TP_NONE)
+		body = parent->length_at + TPI_COPY_LENGTH;
+	parent->name = 0; /* it may move */
+	rc = tpi_copy_reopen(c, body, number, &f->length_at, err);
+	tpi_wire_memory(&w, c->data, c->n);
+	w.pos = f->length_at + TPI_COPY_LENGTH;
+	while (!rc && w.pos < w.size) {
+		rc = tpi_wire_tag(&w, w.size, &number, &type, err);
 		if (rc)
-			return rc;
+			break;
 		field =
 		    protobuf_c_message_descriptor_get_field(f->desc, number);
 		if (field)
 			f->seen |= seen_bit(f->desc, field);
-		rc = tpi_wire_skip(w, end, number, type, err);
+		rc = tpi_wire_skip(&w, w.size, number, type, err);
 	}
 	return rc;
-}
-
-/*
- * Go on with a message that is in the copy already: bring it to the end, where
- * it can grow. protobuf-c could merge the pieces too, but it would lose the
- * unknown fields of the first.
- */
-static enum tp_status
-reopen(struct walk *k, struct frame *parent,
-    const ProtobufCFieldDescriptor *field, struct frame *f, struct tp_err *err)
-{
-	struct tpi_skim *s = k->s;
-	enum tpi_wire_type type;
-	struct tpi_wire w;
-	uint64_t start, n;
-	uint32_t number;
-	size_t size;
-	enum tp_status rc;
-
-	tpi_wire_memory(&w, s->copy, s->n_copy);
-	if (parent->length_at != TP_NONE)
-		w.pos = parent->length_at + LENGTH_SIZE;
-	for (;;) {
-		start = w.pos;
-		rc = tpi_wire_tag(&w, w.size, &number, &type, err);
-		if (rc || number == field->id)
-			break;
-		rc = tpi_wire_skip(&w, w.size, number, type, err);
-		if (rc)
-			break;
-	}
-	if (!rc) {
-		f->length_at = (size_t)w.pos;
-		rc = tpi_wire_length(&w, w.size, &n, err);
-	}
-	if (!rc)
-		rc = scan_seen(&w, w.pos + n, f, err);
-	if (rc)
-		return rc;
-
-	/* A rotation, as three reversals. */
-	size = (size_t)(w.pos - start);
-	reverse(s->copy + start, size);
-	reverse(s->copy + w.pos, s->n_copy - (size_t)w.pos);
-	reverse(s->copy + start, s->n_copy - (size_t)start);
-	f->length_at += s->n_copy - (size_t)w.pos;
-	parent->name = 0; /* it may have moved */
-	return TP_OK;
-}
-
-/* Begin a message at the end of the copy. */
-static enum tp_status
-begin(struct walk *k, const ProtobufCFieldDescriptor *field, struct frame *f,
-    struct tp_err *err)
-{
-	uint8_t *p;
-	enum tp_status rc;
-
-	rc = put_tag(k, field->id, TPI_WIRE_BYTES, err);
-	if (!rc)
-		rc = room(k, LENGTH_SIZE, &p, err);
-	if (rc)
-		return rc;
-	f->length_at = k->s->n_copy;
-	k->s->n_copy += LENGTH_SIZE;
-	return TP_OK;
 }
 
 /*
@@ -388,8 +259,8 @@ push(struct walk *k, const ProtobufCMessageDescriptor *desc,
 		    "messages nested more than %" PRIu64 " deep", k->depth);
 	rc = charge(k, desc->sizeof_message + FIELD_COST, err);
 	if (!rc)
-		rc = reserve(
-		    k, &frames, k->n_frames, &k->cap_frames, 1, sizeof(f), err);
+		rc = tpi_copy_reserve(k->s->alloc, &frames, k->n_frames,
+		    &k->cap_frames, 1, sizeof(f), err);
 	k->frames = frames;
 	single = single && (tensor || sparse);
 	if (!rc && single)
@@ -399,8 +270,9 @@ push(struct walk *k, const ProtobufCMessageDescriptor *desc,
 		rc = remember_payload(k, &f, single, end, err);
 	if (!rc && field) {
 		parent = &k->frames[k->n_frames - 1];
-		rc = again ? reopen(k, parent, field, &f, err)
-			   : begin(k, field, &f, err);
+		rc = again ? reopen(k, parent, field->id, &f, err)
+			   : tpi_copy_begin(
+				 &k->s->copy, field->id, &f.length_at, err);
 	}
 	if (rc)
 		return rc;
@@ -408,38 +280,28 @@ push(struct walk *k, const ProtobufCMessageDescriptor *desc,
 	return TP_OK;
 }
 
-/* Leave the message on top: its record's number and its length. */
+/* Leave the message on top; a tensor gets the number of its record. */
 static enum tp_status
 pop(struct walk *k, struct tp_err *err)
 {
-	struct frame *f = &k->frames[k->n_frames - 1];
-	uint64_t length;
+	const struct frame *f = &k->frames[k->n_frames - 1];
+	struct tpi_copy *c = &k->s->copy;
 	uint8_t *p;
-	enum tp_status rc;
+	enum tp_status rc = TP_OK;
 
 	if (f->payload != TP_NONE) {
-		rc = put_tag(k, TPI_RAW_DATA, TPI_WIRE_BYTES, err);
+		rc = tpi_copy_tag(c, TPI_RAW_DATA, TPI_WIRE_BYTES, err);
 		if (!rc)
-			rc = put_varint(k, 4, err);
+			rc = tpi_copy_varint(c, 4, err);
 		if (!rc)
-			rc = room(k, 4, &p, err);
-		if (rc)
-			return rc;
-		tp_put_le32(p, (uint32_t)f->payload);
-		k->s->n_copy += 4;
+			rc = tpi_copy_add(c, 4, &p, err);
+		if (!rc)
+			tp_put_le32(p, (uint32_t)f->payload);
 	}
-	if (f->length_at != TP_NONE) {
-		length = k->s->n_copy - f->length_at - LENGTH_SIZE;
-		if (length > INT32_MAX)
-			return tp_fail(err, TP_ELIMIT, f->end,
-			    "structure of %" PRIu64
-			    " bytes in one message, the limit is 2 GiB",
-			    length);
-		for (size_t i = 0; i < LENGTH_SIZE; i++, length >>= 7)
-			k->s->copy[f->length_at + i] =
-			    (uint8_t)((length & 0x7f) |
-				      (i + 1 < LENGTH_SIZE ? 0x80 : 0));
-	}
+	if (!rc && f->length_at != TP_NONE)
+		rc = tpi_copy_end(c, f->length_at, err);
+	if (rc)
+		return rc;
 	if (f->n_singles != TP_NONE)
 		k->n_singles = f->n_singles;
 	k->n_frames--;
@@ -488,7 +350,7 @@ copy_packed(struct walk *k, const struct frame *f,
 
 	rc = tpi_wire_length(w, f->end, &n, err);
 	if (!rc)
-		rc = put_varint(k, n, err);
+		rc = tpi_copy_varint(&k->s->copy, n, err);
 	if (rc)
 		return rc;
 	if (one != TPI_WIRE_VARINT) {
@@ -517,17 +379,17 @@ copy_plain(struct walk *k, const struct frame *f, uint32_t number,
 	uint64_t v = type == TPI_WIRE_FIXED32 ? 4 : 8;
 	enum tp_status rc;
 
-	rc = put_tag(k, number, type, err);
+	rc = tpi_copy_tag(&k->s->copy, number, type, err);
 	if (rc)
 		return rc;
 	if (type == TPI_WIRE_VARINT) {
 		rc = tpi_wire_varint(k->w, f->end, &v, err);
-		return rc ? rc : put_varint(k, v, err);
+		return rc ? rc : tpi_copy_varint(&k->s->copy, v, err);
 	}
 	if (type == TPI_WIRE_BYTES) {
 		rc = tpi_wire_length(k->w, f->end, &v, err);
 		if (!rc)
-			rc = put_varint(k, v, err);
+			rc = tpi_copy_varint(&k->s->copy, v, err);
 		if (rc)
 			return rc;
 	}
@@ -621,14 +483,14 @@ step(struct walk *k, struct tp_err *err)
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
 		return enter(k, f, field, err);
 	if (packed) {
-		rc = put_tag(k, number, type, err);
+		rc = tpi_copy_tag(&k->s->copy, number, type, err);
 		return rc ? rc : copy_packed(k, f, field, err);
 	}
 	rc = copy_plain(k, f, number, type, err);
 	if (!rc && number == NAME_FIELD &&
 	    f->desc == &tp_onnx__tensor_proto__descriptor) {
 		f->name = (size_t)k->last_length;
-		f->name_at = k->s->n_copy - f->name;
+		f->name_at = k->s->copy.n - f->name;
 	}
 	return rc;
 }
@@ -642,8 +504,8 @@ blame(const struct walk *k, struct tp_err *err)
 
 	for (size_t i = k->n_frames; i-- > 0 && !name.s;)
 		if (k->frames[i].name)
-			name = (struct tp_str){
-			    (const char *)k->s->copy + k->frames[i].name_at,
+			name = (struct tp_str){(const char *)k->s->copy.data +
+						   k->frames[i].name_at,
 			    k->frames[i].name};
 	if (!err || !name.s || err->status != TP_EFORMAT)
 		return;
@@ -664,7 +526,7 @@ tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc, struct tpi_wire *w,
 	    .depth = limits->depth};
 	enum tp_status rc;
 
-	*s = (struct tpi_skim){.alloc = alloc};
+	*s = (struct tpi_skim){.alloc = alloc, .copy.alloc = alloc};
 	rc = push(&k, desc, NULL, false, end, err);
 	while (!rc && k.n_frames) {
 		if (w->pos == k.frames[k.n_frames - 1].end)
@@ -682,21 +544,13 @@ tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc, struct tpi_wire *w,
 }
 
 void
-tpi_skim_drop_copy(struct tpi_skim *s)
-{
-	tp_mem_free(s->alloc, s->copy, s->cap_copy, 1);
-	s->copy = NULL;
-	s->n_copy = s->cap_copy = 0;
-}
-
-void
 tpi_skim_release(struct tpi_skim *s)
 {
-	tpi_skim_drop_copy(s);
+	tpi_copy_release(&s->copy);
 	tp_mem_free(
 	    s->alloc, s->payloads, s->cap_payloads, sizeof(*s->payloads));
 	tp_mem_free(s->alloc, s->pieces, s->cap_pieces, sizeof(*s->pieces));
-	*s = (struct tpi_skim){.alloc = s->alloc};
+	*s = (struct tpi_skim){.alloc = s->alloc, .copy.alloc = s->alloc};
 }
 
 enum tp_status
@@ -713,7 +567,7 @@ tpi_skim_unpack(const struct tp_alloc *alloc, const void *data, size_t n,
 	rc = tpi_skim(&s, alloc, &w, n, desc, TPI_SKIM_WHOLE, limits, err);
 	if (rc)
 		return rc;
-	rc = tpi_proto_unpack(alloc, desc, s.copy, s.n_copy, out, err);
+	rc = tpi_proto_unpack(alloc, desc, s.copy.data, s.copy.n, out, err);
 	tpi_skim_release(&s);
 	return rc;
 }

@@ -30,6 +30,7 @@
 #include "tp/error.h"
 #include "tp/format.h"
 
+#include "proto_copy.h"
 #include "proto_wire.h"
 
 /* The fields of a TensorProto that hold values. */
@@ -63,8 +64,7 @@ struct tpi_payload {
 
 struct tpi_skim {
 	const struct tp_alloc *alloc;
-	uint8_t *copy;
-	size_t n_copy, cap_copy;
+	struct tpi_copy copy; /* may be released once it is unpacked */
 	struct tpi_payload *payloads;
 	size_t n_payloads, cap_payloads;
 	struct tpi_piece *pieces;
@@ -86,9 +86,6 @@ enum tp_status tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc,
     enum tpi_skim_mode mode, const struct tp_limits *limits,
     struct tp_err *err);
 void tpi_skim_release(struct tpi_skim *s);
-
-/* Give back the copy once it is unpacked; the records stay. */
-void tpi_skim_drop_copy(struct tpi_skim *s);
 
 /*
  * Check, then unpack a message that lies in memory, payloads and all. *out is

@@ -39,7 +39,7 @@ skim(struct skimmed *k, const struct wire *w, const struct tp_alloc *alloc)
 	if (rc)
 		return rc;
 	rc = tpi_proto_unpack(alloc, &tp_onnx__model_proto__descriptor,
-	    k->s.copy, k->s.n_copy, &m, &k->err);
+	    k->s.copy.data, k->s.copy.n, &m, &k->err);
 	if (rc)
 		tpi_skim_release(&k->s);
 	k->m = (TpOnnx__ModelProto *)m;
@@ -73,7 +73,7 @@ fails(const struct wire *w, enum tp_status status, const char *words)
 	assert_int_equal(skim(&k, w, NULL), status);
 	if (!strstr(k.err.msg, words))
 		fail_msg("\"%s\" lacks \"%s\"", k.err.msg, words);
-	assert_null(k.s.copy);
+	assert_null(k.s.copy.data);
 	assert_null(k.s.payloads);
 }
 
