@@ -104,6 +104,40 @@ scan_escape(struct tpi_json *j, struct tp_err *err)
 	    "\\u%04x in JSON is half a surrogate pair", high);
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The high bit of each byte that is zero, and perhaps of some behind it. */
+static uint64_t
+zero_bytes(uint64_t word)
+{
+	return (word - EACH_BYTE(0x01)) & ~word & EACH_BYTE(0x80);
+}
+
+/*
+ * The first byte from i on that is not plain text: a quote, a backslash, a
+ * control character; or the end. Eight bytes a step while all are plain.
+ */
+static size_t
+skip_plain(const struct tpi_json *j, size_t i)
+{
+	const unsigned char *text = (const unsigned char *)j->text;
+
+	while (j->size - i >= 8) {
+		uint64_t word, control;
+
+		memcpy(&word, text + i, 8);
+		control = (word - EACH_BYTE(0x20)) & ~word & EACH_BYTE(0x80);
+		if (control | zero_bytes(word ^ EACH_BYTE('"')) |
+		    zero_bytes(word ^ EACH_BYTE('\\')))
+			break;
+		i += 8;
+	}
+	while (
+	    i < j->size && text[i] >= 0x20 && text[i] != '"' && text[i] != '\\')
+		i++;
+	return i;
+}
+
 /* pos is at the opening quote. */
 static enum tp_status
 scan_string(struct tpi_json *j, bool *has_escapes, struct tp_err *err)
@@ -112,12 +146,9 @@ scan_string(struct tpi_json *j, bool *has_escapes, struct tp_err *err)
 	size_t begin = j->pos++;
 
 	for (;;) {
-		size_t i = j->pos;
+		size_t i = skip_plain(j, j->pos);
 		enum tp_status rc;
 
-		while (i < j->size && text[i] >= 0x20 && text[i] != '"' &&
-		       text[i] != '\\')
-			i++;
 		j->pos = i;
 		if (i >= j->size)
 			return tp_fail(err, TP_EFORMAT, j->offset + begin,

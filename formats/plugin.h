@@ -118,6 +118,14 @@ enum tp_status tpi_reader_adopt_source(struct tp_reader *r,
     struct tpi_source *source, size_t *index, struct tp_err *err);
 
 /*
+ * Expect n more entries, each with a storage: room for them is made at once,
+ * which halves the memory that is touched. Only a hint, but n must be what the
+ * size of the file justifies.
+ */
+enum tp_status tpi_reader_reserve(
+    struct tp_reader *r, size_t n, struct tp_err *err);
+
+/*
  * A place for bytes. Checks that offset and stored_nbytes lie inside the file
  * and that a RAW storage stores what it holds. what names it in the message:
  * a tensor, usually.

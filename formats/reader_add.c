@@ -36,6 +36,44 @@ make_room(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
 	return TP_OK;
 }
 
+/* Room for n items in all, at least twice what was there before. */
+static enum tp_status
+reserve(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
+    size_t size, struct tp_err *err)
+{
+	size_t more = *cap <= n / 2 ? n : *cap * 2;
+	void *grown;
+
+	if (n <= *cap)
+		return TP_OK;
+	grown = tp_mem_grow(alloc, *items, *cap, more, size);
+	if (!grown)
+		return out_of_memory(err);
+	*items = grown;
+	*cap = more;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_reader_reserve(struct tp_reader *r, size_t n, struct tp_err *err)
+{
+	void *entries = r->entries, *storages = r->storages;
+	enum tp_status rc;
+	size_t n_entries, n_storages;
+
+	if (tp_add_size(r->n_entries, n, &n_entries) ||
+	    tp_add_size(r->n_storages, n, &n_storages))
+		return out_of_memory(err);
+	rc = reserve(r->alloc, &entries, n_entries, &r->cap_entries,
+	    sizeof(*r->entries), err);
+	r->entries = entries;
+	if (!rc)
+		rc = reserve(r->alloc, &storages, n_storages, &r->cap_storages,
+		    sizeof(*r->storages), err);
+	r->storages = storages;
+	return rc ? rc : tp_map_reserve(&r->names, n_entries, err);
+}
+
 enum tp_status
 tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
     size_t *index, struct tp_err *err)

@@ -308,11 +308,16 @@ check_place(struct header *h, const struct info *t, struct tp_err *err)
 static enum tp_status
 read_tensor(struct header *h, struct tp_str name, struct tp_err *err)
 {
-	struct info t = {.name = name, .at = tpi_json_at(&h->json)};
+	struct info t;
 	struct tp_storage_info storage = {.file = h->source};
 	struct tp_entry entry = {.name = name};
 	enum tp_status rc;
 
+	/* Not all of it: the shape is as large as the rest of the work. */
+	t.name = name;
+	t.at = tpi_json_at(&h->json);
+	t.dtype = TP_DTYPE_NONE;
+	t.has_shape = t.has_offsets = false;
 	rc = read_members(h, &t, err);
 	if (!rc)
 		rc = check_place(h, &t, err);
@@ -479,11 +484,32 @@ check_cover(struct header *h, struct tp_err *err)
 	return TP_OK;
 }
 
+/*
+ * How many tensors the text can hold: each has a brace, and the shortest is
+ *
+ *	"":{"dtype":"U8","shape":[],"data_offsets":[0,1]}
+ */
+static size_t
+guess_tensors(const struct header *h)
+{
+	const char *p = h->text, *end = p + h->text_size;
+	const size_t most = h->text_size / 49;
+	size_t n = 0;
+
+	while (n < most && (p = memchr(p, '{', (size_t)(end - p)))) {
+		n++;
+		p++;
+	}
+	return n;
+}
+
 static enum tp_status
 read_header(struct header *h, struct tp_err *err)
 {
 	enum tp_status rc = read_text(h, err);
 
+	if (!rc)
+		rc = tpi_reader_reserve(h->r, guess_tensors(h), err);
 	if (!rc)
 		rc = tpi_json_init(
 		    &h->json, h->r->alloc, h->text, h->text_size, 8, err);

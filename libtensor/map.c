@@ -68,11 +68,11 @@ find_slot(const struct tp_map *m, struct tp_str key, uint64_t hash)
 }
 
 static bool
-grow(struct tp_map *m)
+grow(struct tp_map *m, size_t n_slots)
 {
 	struct tp_map bigger = {.alloc = m->alloc, .n_used = m->n_used};
 
-	bigger.n_slots = m->n_slots ? m->n_slots * 2 : 64;
+	bigger.n_slots = n_slots;
 	bigger.slots =
 	    tp_mem_array(m->alloc, bigger.n_slots, sizeof(*bigger.slots));
 	if (!bigger.slots)
@@ -86,6 +86,28 @@ grow(struct tp_map *m)
 	return true;
 }
 
+static enum tp_status
+out_of_memory(size_t n, struct tp_err *err)
+{
+	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	    "no memory for a table of %zu names", n);
+}
+
+enum tp_status
+tp_map_reserve(struct tp_map *m, size_t n, struct tp_err *err)
+{
+	size_t n_slots = m->n_slots ? m->n_slots : 64;
+
+	while (n_slots / 2 < n) {
+		if (n_slots > SIZE_MAX / 2)
+			return out_of_memory(n, err);
+		n_slots *= 2;
+	}
+	if (n_slots > m->n_slots && !grow(m, n_slots))
+		return out_of_memory(n, err);
+	return TP_OK;
+}
+
 enum tp_status
 tp_map_add(struct tp_map *m, struct tp_str key, size_t value, size_t *taken,
     struct tp_err *err)
@@ -97,9 +119,9 @@ tp_map_add(struct tp_map *m, struct tp_str key, size_t value, size_t *taken,
 	if (!key.s)
 		key = TP_STR("");
 	hash = hash_bytes(key);
-	if (m->n_used >= m->n_slots / 2 && !grow(m))
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory for a table of %zu names", m->n_used);
+	if (m->n_used >= m->n_slots / 2 &&
+	    !grow(m, m->n_slots ? m->n_slots * 2 : 64))
+		return out_of_memory(m->n_used, err);
 	slot = find_slot(m, key, hash);
 	if (slot->key.s) {
 		if (taken)

@@ -35,6 +35,10 @@ TP_API void tp_map_release(struct tp_map *m);
 TP_API TP_NODISCARD enum tp_status tp_map_add(struct tp_map *m,
     struct tp_str key, size_t value, size_t *taken, struct tp_err *err);
 
+/* Room for n keys in all, so that adding them moves nothing. */
+TP_API TP_NODISCARD enum tp_status tp_map_reserve(
+    struct tp_map *m, size_t n, struct tp_err *err);
+
 /* True and *value if the key is there. */
 TP_API bool tp_map_find(
     const struct tp_map *m, struct tp_str key, size_t *value);
