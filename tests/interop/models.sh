@@ -10,7 +10,7 @@ cache=$2
 model=$3
 PATH=$bin/tools:$bin/tests/interop:$PATH
 
-"$here/../support/fetch_models.sh" "$cache" "$model"
+"$here/../support/fetch_models.sh" "$cache"
 expected=$(awk -v end="/$model" 'substr($2, length($2) - length(end) + 1) == end { print $4 }' \
     "$here/../models.lock")
 work=$(mktemp -d)
