@@ -23,7 +23,7 @@ same() {
 	onnx_same model.onnx "$1"
 }
 
-n=$(tp-inspect --json model.onnx | tr ',{' '\n\n' | grep -c '"origin":')
+n=$(tp-inspect --json model.onnx | tr , '\n' | grep -c '"origin":')
 [ "$n" = "$expected" ] || {
 	echo "$n weights, models.lock says $expected"
 	exit 1
