@@ -55,3 +55,36 @@ make_safetensors() {
 		head -c "$2" /dev/zero
 	} >"$3"
 }
+
+# write_safetensors OUTPUT HEADER: the JSON in the text HEADER, then the data
+# from standard input.
+write_safetensors() {
+	write_pad=$((-${#2} & 7))
+	{
+		le64 $((${#2} + write_pad))
+		printf '%s%*s' "$2" "$write_pad" ''
+		cat
+	} >"$1"
+}
+
+# bytes HEX…: these bytes.
+bytes() {
+	for bytes_it; do
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\$(printf %o "0x$bytes_it")"
+	done
+}
+
+# data_of SAFETENSORS: the data behind the header, as hexadecimal bytes.
+data_of() {
+	data_n=$(od -An -tu8 -N8 "$1" | tr -d ' ')
+	tail -c "+$((9 + data_n))" "$1" | od -An -v -tx1 | tr -s '\n ' ' ' |
+	    sed 's/^ //; s/ $//'
+}
+
+# same WANT GOT WHAT
+same() {
+	[ "$1" = "$2" ] && return
+	printf '%s:\n  expected %s\n  found    %s\n' "$3" "$1" "$2" >&2
+	exit 1
+}
