@@ -381,6 +381,52 @@ crafted_files_are_refused(void **state)
 }
 
 /*
+ * Directories with some bytes replaced by numbers that tend to hurt, sealed
+ * anew. Nothing may crash (the sanitizers watch) and what opens must be
+ * readable or say why not. The same files each time.
+ */
+static void
+random_directories(void **state)
+{
+	static const uint64_t hurting[] = {0, 1, 7, 8, 0x7f, 0x80, 0xff, 0x100,
+	    0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff, TWO(32), TWO(62),
+	    TWO(63) - 1, TWO(63), BIG - 7, BIG};
+	size_t dir_at = (size_t)tp_le64(whole + AT_DIR_OFFSET);
+	uint8_t *bytes = calloc(n_whole + 8, 1);
+	unsigned n_opened = 0;
+	uint64_t x = 20261130;
+
+	(void)state;
+	assert_non_null(bytes);
+	for (unsigned i = 0; i < 4000; i++) {
+		struct tp_err err = TP_ERR_INIT;
+		bool opened;
+
+		memcpy(bytes, whole, n_whole);
+		for (unsigned k = 0; k <= i % 3; k++) {
+			size_t at, width;
+			uint64_t value;
+
+			x = x * UINT64_C(6364136223846793005) + 1442695;
+			at = dir_at + (size_t)(x >> 33) % (n_whole - dir_at);
+			width = (size_t)1 << (x >> 20 & 3);
+			value = hurting[(x >> 24 & 0xff) % COUNT_OF(hurting)];
+			at -= at % width;
+			for (size_t b = 0; b < width; b++)
+				bytes[at + b] = (uint8_t)(value >> 8 * b);
+		}
+		native_seal(bytes);
+		if (try_bytes(bytes, n_whole, 0, &opened, &err))
+			assert_true(err.msg[0] != '\0');
+		n_opened += opened;
+	}
+	free(bytes);
+
+	/* Some numbers are free to be anything; most are not. */
+	assert_in_range(n_opened, 100, 2000);
+}
+
+/*
  * ---- later minor versions ----
  */
 
@@ -537,6 +583,7 @@ main(void)
 	    cmocka_unit_test(checksums_can_be_ignored),
 	    cmocka_unit_test(every_truncation_is_found),
 	    cmocka_unit_test(crafted_files_are_refused),
+	    cmocka_unit_test(random_directories),
 	    cmocka_unit_test(longer_records_are_for_later_versions),
 	    cmocka_unit_test(further_sections_are_for_later_versions),
 	    cmocka_unit_test(a_later_version_is_told),
