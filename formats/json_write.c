@@ -2,7 +2,6 @@
 /* json_write.c - JSON text out, escaped as serde_json does it */
 #include "tp/json.h"
 
-#include <assert.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -73,7 +72,10 @@ static void
 begin_container(struct tp_json *j, const char *bracket)
 {
 	begin_item(j);
-	assert(j->depth < TP_JSON_DEPTH);
+	if (j->depth == TP_JSON_DEPTH)
+		j->failed = TP_JSON_MISUSE;
+	if (j->failed)
+		return;
 	j->depth++;
 	j->any[j->depth] = false;
 	put_literal(j, bracket);
@@ -85,7 +87,10 @@ end_container(struct tp_json *j, const char *bracket)
 	bool any = j->any[j->depth];
 	bool flat = j->flat != 0;
 
-	assert(j->depth > 0 && !j->after_key);
+	if (!j->failed && (j->depth == 0 || j->after_key))
+		j->failed = TP_JSON_MISUSE;
+	if (j->failed)
+		return;
 	if (j->flat == j->depth)
 		j->flat = 0;
 	j->depth--;
@@ -214,7 +219,7 @@ void
 tp_json_row_begin(struct tp_json *j)
 {
 	begin_container(j, "[");
-	if (!j->flat)
+	if (!j->flat && !j->failed)
 		j->flat = j->depth;
 }
 
@@ -325,7 +330,8 @@ tp_json_float(struct tp_json *j, float value)
 int
 tp_json_finish(struct tp_json *j)
 {
-	assert(j->failed || (j->depth == 0 && !j->after_key));
+	if (!j->failed && (j->depth || j->after_key))
+		j->failed = TP_JSON_MISUSE;
 	if (j->style == TP_JSON_PRETTY)
 		put(j, "\n", 1);
 	flush(j);

@@ -264,6 +264,35 @@ a_failed_write_is_told_once(void **state)
 	}
 }
 
+static void
+misuse_is_told(void **state)
+{
+	struct tp_json j;
+	struct text t;
+
+	(void)state;
+	for (unsigned depth = 0; depth <= 2 * TP_JSON_DEPTH; depth++) {
+		begin(&j, &t, TP_JSON_PRETTY);
+		for (unsigned i = 0; i < depth; i++)
+			tp_json_row_begin(&j);
+		for (unsigned i = 0; i < depth; i++)
+			tp_json_array_end(&j);
+		assert_int_equal(tp_json_finish(&j),
+		    depth <= TP_JSON_DEPTH ? 0 : TP_JSON_MISUSE);
+	}
+	begin(&j, &t, TP_JSON_COMPACT);
+	tp_json_object_end(&j);
+	assert_int_equal(tp_json_finish(&j), TP_JSON_MISUSE);
+	begin(&j, &t, TP_JSON_COMPACT);
+	tp_json_object_begin(&j);
+	assert_int_equal(tp_json_finish(&j), TP_JSON_MISUSE);
+	begin(&j, &t, TP_JSON_COMPACT);
+	tp_json_object_begin(&j);
+	tp_json_key(&j, "k");
+	tp_json_object_end(&j);
+	assert_int_equal(tp_json_finish(&j), TP_JSON_MISUSE);
+}
+
 int
 main(void)
 {
@@ -275,6 +304,7 @@ main(void)
 	    cmocka_unit_test(any_double_reads_back),
 	    cmocka_unit_test(long_text_passes_the_buffer),
 	    cmocka_unit_test(a_failed_write_is_told_once),
+	    cmocka_unit_test(misuse_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -614,6 +614,126 @@ every_allocation_may_fail(void **state)
 	assert_true(n > 5);
 }
 
+/* Opens path and returns the most bytes that were allocated at a time. */
+static size_t
+peak_of_open(const char *path, enum tp_status want)
+{
+	struct tp_open_options options = {.format = "safetensors"};
+	struct tp_reader *r = NULL;
+	struct fail_alloc a;
+
+	fail_alloc_init(&a, 0);
+	options.alloc = &a.alloc;
+	assert_int_equal(tp_open(path, &options, &r, NULL), want);
+	tp_close(r);
+	assert_int_equal(a.n_live, 0);
+	return a.peak;
+}
+
+static void
+lengths_alone_allocate_nothing(void **state)
+{
+	static const uint64_t lengths[] = {
+	    100000000, 100000001, 1 << 20, UINT64_MAX, UINT64_C(1) << 63, 91};
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "liar");
+	uint8_t file[98] = {0};
+
+	for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+		tp_put_le64(file, lengths[i]);
+		write_file(path, file, sizeof(file));
+		assert_true(peak_of_open(path, lengths[i] > 100000000
+						   ? TP_ELIMIT
+						   : TP_EFORMAT) < 16384);
+	}
+}
+
+static void
+a_header_of_60_mb_is_read(void **state)
+{
+	const size_t n_value = 60000000;
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "long");
+	char *json = malloc(n_value + 100);
+	struct tp_reader *r;
+	size_t n;
+
+	assert_non_null(json);
+	n = (size_t)sprintf(json, "{\"__metadata__\":{\"k\":\"");
+	memset(json + n, 'x', n_value);
+	n += n_value;
+	n += (size_t)sprintf(json + n, "\"},\"w\":" F32_2 "}");
+	write_safetensors(path, (struct tp_str){json, n}, 8);
+	free(json);
+	r = open_good(path);
+	assert_int_equal(tp_reader_meta(r, 0)->value.len, n_value);
+	assert_int_equal(tp_reader_n_entries(r), 1);
+	tp_close(r);
+	/* The text, and the value that is kept. */
+	assert_true(peak_of_open(path, TP_OK) < 2 * n_value + (1 << 20));
+}
+
+static void
+many_tensors_fit_into_60_mib(void **state)
+{
+	const size_t n_tensors = 100000;
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "many");
+	char *json = malloc(n_tensors * 120);
+	size_t n = 0;
+
+	assert_non_null(json);
+	json[n++] = '{';
+	for (size_t i = 0; i < n_tensors; i++)
+		n += (size_t)sprintf(json + n,
+		    "%s\"model.layers.%zu.block.%zu.attention.weight%zu\":"
+		    "{\"dtype\":\"F32\",\"shape\":[1,1],"
+		    "\"data_offsets\":[%zu,%zu]}",
+		    i ? "," : "", i / 100, i % 100, i, 4 * i, 4 * i + 4);
+	json[n++] = '}';
+	write_safetensors(path, (struct tp_str){json, n}, 4 * n_tensors);
+	free(json);
+	assert_true(peak_of_open(path, TP_OK) < (size_t)60 << 20);
+}
+
+/* Names of 1 MiB: the 96th makes the header too long for readers. */
+static void
+a_header_that_nobody_reads_is_not_written(void **state)
+{
+	enum { N = 96, N_NAME = 1 << 20 };
+	struct temp_dir *d = *state;
+	struct tp_entry entries[N] = {0};
+	uint64_t nbytes[N];
+	struct tp_model m = {
+	    .entries = entries, .storage_nbytes = nbytes, .n_storages = N};
+	char *name = malloc(N_NAME + N);
+
+	assert_non_null(name);
+	memset(name, 'n', N_NAME + N);
+	for (size_t i = 0; i < N; i++) {
+		entries[i] = (struct tp_entry){
+		    .name = {name, N_NAME + i},
+		    .dtype = TP_DTYPE_U8,
+		    .n_elems = 1,
+		    .nbytes = 1,
+		    .storage = i,
+		};
+		nbytes[i] = 1;
+	}
+	for (m.n_entries = N - 1; m.n_entries <= N; m.n_entries++) {
+		struct tp_err err = TP_ERR_INIT;
+		struct tp_writer *w = NULL;
+		enum tp_status rc = tp_create(
+		    temp_path(d, "n.safetensors"), &m, NULL, &w, &err);
+
+		/* 95 MiB are below 100,000,000 bytes, 96 MiB above. */
+		assert_int_equal(rc, m.n_entries < N ? TP_OK : TP_EUNSUPPORTED);
+		tp_writer_free(w);
+		assert_int_equal(temp_dir_count(d), 0);
+	}
+	free(name);
+}
+
 int
 main(void)
 {
@@ -631,6 +751,14 @@ main(void)
 	    cmocka_unit_test_setup_teardown(
 		an_empty_model_is_a_file, setup, teardown),
 	    cmocka_unit_test(what_cannot_be_held_is_told),
+	    cmocka_unit_test_setup_teardown(
+		lengths_alone_allocate_nothing, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		a_header_of_60_mb_is_read, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		many_tensors_fit_into_60_mib, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		a_header_that_nobody_reads_is_not_written, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		every_prefix_is_refused, setup, teardown),
 	    cmocka_unit_test_setup_teardown(

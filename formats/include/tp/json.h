@@ -9,7 +9,8 @@
  * Text is UTF-8; only what JSON demands is escaped. Bytes that are not UTF-8
  * (a path may hold such) become U+FFFD. Nothing is allocated, so documents of
  * any size can be written; containers nest at most TP_JSON_DEPTH deep. After a
- * failed write the other calls do nothing. A tp_json belongs to one thread.
+ * failed write, or a call that cannot stand where it does (TP_JSON_MISUSE), the
+ * other calls do nothing. A tp_json belongs to one thread.
  */
 #ifndef TP_JSON_H
 #define TP_JSON_H
@@ -22,6 +23,10 @@
 #include "tp/macros.h"
 
 #define TP_JSON_DEPTH 32
+
+/* What tp_json_finish returns for brackets that do not match or nest too deep.
+ */
+#define TP_JSON_MISUSE (-1)
 
 /* Takes n bytes; anything but 0 is a failure that tp_json_finish returns. */
 typedef int tp_json_write_fn(void *ctx, const char *s, size_t n);
