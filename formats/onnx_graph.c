@@ -170,6 +170,51 @@ enter_graph(struct walk *w, const TpOnnx__GraphProto *g)
 }
 
 /*
+ * ---- versions ----
+ */
+
+/* "" and "ai.onnx" both name the operators of ONNX itself. */
+static bool
+is_default(const ProtobufCBinaryData *domain)
+{
+	return domain->len == 0 ||
+	       tp_str_cmp(bytes(domain), TP_STR("ai.onnx")) == 0;
+}
+
+/* Do the operators of a model or function know the dtype? */
+static enum tp_status
+check_opsets(TpOnnx__OperatorSetIdProto *const *opsets, size_t n,
+    const struct tpi_onnx_retype *c, struct tp_err *err)
+{
+	struct tpi_onnx_since since = tpi_onnx_since(c->to);
+
+	for (size_t i = 0; i < n; i++)
+		if (is_default(&opsets[i]->domain) &&
+		    opsets[i]->version < since.opset)
+			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+			    "tensor '%s': the graph has opset %" PRId64
+			    ", %s needs %" PRId64,
+			    TP_BRIEF(c->entry), opsets[i]->version,
+			    tp_dtype_name(c->to), since.opset);
+	return TP_OK;
+}
+
+static enum tp_status
+check_versions(const TpOnnx__ModelProto *m, const struct tpi_onnx_retype *c,
+    struct tp_err *err)
+{
+	struct tpi_onnx_since since = tpi_onnx_since(c->to);
+
+	if (m->ir_version < since.ir_version)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "tensor '%s': the model has IR version %" PRId64
+		    ", %s needs %" PRId64,
+		    TP_BRIEF(c->entry), m->ir_version, tp_dtype_name(c->to),
+		    since.ir_version);
+	return check_opsets(m->opset_import, m->n_opset_import, c, err);
+}
+
+/*
  * ---- who minds ----
  */
 
@@ -305,12 +350,26 @@ walk_training(struct walk *w, const TpOnnx__TrainingInfoProto *t)
 	return rc;
 }
 
+/* Every change that was shown since the mark, by the function's own opsets. */
+static enum tp_status
+check_function(struct walk *w, const TpOnnx__FunctionProto *f, size_t mark)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = mark; !rc && i < w->n_undo; i++)
+		rc = check_opsets(f->opset_import, f->n_opset_import,
+		    &w->changes[w->active[w->undo[i].name]], w->err);
+	return rc;
+}
+
 static enum tp_status
 walk_function(struct walk *w, const TpOnnx__FunctionProto *f)
 {
 	size_t mark = w->n_undo;
 	enum tp_status rc = show_changes(w, f);
 
+	if (!rc)
+		rc = check_function(w, f, mark);
 	if (!rc)
 		rc = walk_nodes(w, f->node, f->n_node);
 	for (size_t i = 0; !rc && i < f->n_output; i++) {
@@ -342,38 +401,6 @@ walk_model(struct walk *w, const TpOnnx__ModelProto *m)
 /*
  * ---- what else has to know ----
  */
-
-/* "" and "ai.onnx" both name the operators of ONNX itself. */
-static bool
-is_default(const ProtobufCBinaryData *domain)
-{
-	return domain->len == 0 ||
-	       tp_str_cmp(bytes(domain), TP_STR("ai.onnx")) == 0;
-}
-
-/* Do the model's versions know the dtype? */
-static enum tp_status
-check_versions(const TpOnnx__ModelProto *m, const struct tpi_onnx_retype *c,
-    struct tp_err *err)
-{
-	struct tpi_onnx_since since = tpi_onnx_since(c->to);
-
-	if (m->ir_version < since.ir_version)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "tensor '%s': the model has IR version %" PRId64
-		    ", %s needs %" PRId64,
-		    TP_BRIEF(c->entry), m->ir_version, tp_dtype_name(c->to),
-		    since.ir_version);
-	for (size_t i = 0; i < m->n_opset_import; i++)
-		if (is_default(&m->opset_import[i]->domain) &&
-		    m->opset_import[i]->version < since.opset)
-			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-			    "tensor '%s': the model has opset %" PRId64
-			    ", %s needs %" PRId64,
-			    TP_BRIEF(c->entry), m->opset_import[i]->version,
-			    tp_dtype_name(c->to), since.opset);
-	return TP_OK;
-}
 
 static void
 retype_values(struct walk *w, TpOnnx__ValueInfoProto *const *values, size_t n)

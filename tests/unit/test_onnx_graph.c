@@ -305,6 +305,27 @@ test_functions(void **state)
 }
 
 static void
+test_function_opsets(void **state)
+{
+	/* The function imports an older opset than the model. */
+	TpOnnx__ModelProto *m = build_model(8, 17, graph_with_w());
+	TpOnnx__FunctionProto *f =
+	    build_message(&tp_onnx__function_proto__descriptor);
+	struct tpi_onnx_retype c = change(f, "k", TP_DTYPE_BF16);
+	TpOnnx__OperatorSetIdProto *o =
+	    build_message(&tp_onnx__operator_set_id_proto__descriptor);
+
+	(void)state;
+	BUILD_ADD(f->node, f->n_node, build_node("Constant", "", "k"));
+	BUILD_ADD(m->functions, m->n_functions, f);
+	assert_verdict(m, &c, 1, NULL, "opset of the model");
+	o->has_version = 1;
+	o->version = 12;
+	BUILD_ADD(f->opset_import, f->n_opset_import, o);
+	assert_verdict(m, &c, 1, "opset 12, bf16 needs 13", "its own opset");
+}
+
+static void
 test_training(void **state)
 {
 	/* Training sees the main graph and gives its initializers values. */
@@ -370,6 +391,7 @@ main(void)
 	    cmocka_unit_test(test_names_that_hide),
 	    cmocka_unit_test(test_captured_as_an_output),
 	    cmocka_unit_test(test_functions),
+	    cmocka_unit_test(test_function_opsets),
 	    cmocka_unit_test(test_training),
 	    cmocka_unit_test(test_no_memory),
 	};

@@ -618,6 +618,95 @@ test_hostile_skeletons(void **state)
 	assert_int_equal(access(temp_path(&dir, "h.onnx"), F_OK), -1);
 }
 
+/* A bit of everything, with the entries that it wants. */
+static TpOnnx__ModelProto *
+rich_skeleton(struct onnx_source *s, uint8_t le[64])
+{
+	TpOnnx__ModelProto *m = constants_skeleton();
+	TpOnnx__GraphProto *g = m->graph, *inner = build_graph();
+	TpOnnx__FunctionProto *f =
+	    build_message(&tp_onnx__function_proto__descriptor);
+	TpOnnx__NodeProto *node = build_node("If", "c", "r");
+	TpOnnx__NodeProto *constant = build_node("Constant", "", "k");
+
+	fill_constants(s, le);
+	s->m.n_entries = s->m.n_storages = 4;
+	g->n_node = 4; /* f, i, s, ff */
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_tensor("w", 1, SHAPE(2)));
+	BUILD_ADD(g->value_info, g->n_value_info, build_value("w", 1));
+	BUILD_ADD(g->node, g->n_node, build_node("Cast", "w", "y"));
+	BUILD_ADD(inner->initializer, inner->n_initializer,
+	    build_tensor("w", 2, SHAPE(1)));
+	build_attribute(node, "then_branch", 5)->g = inner;
+	BUILD_ADD(g->node, g->n_node, node);
+	f->has_name = 1;
+	f->name = build_bytes("F");
+	build_attribute(constant, "value", 4)->t =
+	    build_tensor(NULL, 2, SHAPE(3));
+	BUILD_ADD(f->node, f->n_node, constant);
+	BUILD_ADD(m->functions, m->n_functions, f);
+	onnx_source_add(s, "w", TP_DTYPE_F16, SHAPE(2), "1234", 4);
+	onnx_source_add(s, "5.then_branch:w", TP_DTYPE_U8, SHAPE(1), "i", 1);
+	onnx_source_add(s, "function:.F:k", TP_DTYPE_U8, SHAPE(3), "fun", 3);
+	return m;
+}
+
+/* An error, or a file that can be read; true if there is a file. */
+static bool
+survives(struct onnx_source *s, const uint8_t *skeleton, size_t n)
+{
+	const struct tp_create_options options = {.sync = TP_SYNC_NEVER,
+	    .external = TP_EXTERNAL_ALWAYS,
+	    .external_threshold = 2};
+	struct tp_err err = TP_ERR_INIT;
+	enum tp_status rc;
+
+	s->attachment =
+	    (struct tp_attachment){TP_STR(TP_ATTACHMENT_ONNX), skeleton, n};
+	s->m.attachments = &s->attachment;
+	s->m.n_attachments = 1;
+	rc = onnx_write(temp_path(&dir, "d.onnx"), s, &options, &err);
+	if (rc == TP_EARG || rc == TP_ENOMEM)
+		fail_msg("status %d: %s", rc, err.msg);
+	if (!rc)
+		drop(onnx_unpack(temp_path(&dir, "d.onnx")));
+	return !rc;
+}
+
+static void
+test_damaged_skeletons(void **state)
+{
+	/* Every bit turned over, and an end after every byte. */
+	struct onnx_source s;
+	uint8_t le[64];
+	TpOnnx__ModelProto *m = rich_skeleton(&s, le);
+	size_t n = protobuf_c_message_get_packed_size(&m->base);
+	size_t n_written = 0;
+	uint8_t *bytes = malloc(n);
+
+	(void)state;
+	assert_non_null(bytes);
+	protobuf_c_message_pack(&m->base, bytes);
+	assert_true(survives(&s, bytes, n));
+	for (size_t i = 0; i < n; i++) {
+		/* A block of its own, so that reading on is seen. */
+		uint8_t *part = malloc(i + 1);
+
+		assert_non_null(part);
+		memcpy(part, bytes, i);
+		survives(&s, part, i);
+		free(part);
+		for (int bit = 0; bit < 8; bit++) {
+			bytes[i] ^= (uint8_t)(1 << bit);
+			n_written += survives(&s, bytes, n);
+			bytes[i] ^= (uint8_t)(1 << bit);
+		}
+	}
+	assert_true(n_written > 100);
+	free(bytes);
+}
+
 static void
 test_no_memory(void **state)
 {
@@ -669,6 +758,7 @@ main(void)
 	    cmocka_unit_test(test_constants_stay_inside),
 	    cmocka_unit_test(test_old_places_are_forgotten),
 	    cmocka_unit_test(test_hostile_skeletons),
+	    cmocka_unit_test(test_damaged_skeletons),
 	    cmocka_unit_test(test_no_memory),
 	};
 
