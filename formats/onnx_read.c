@@ -24,14 +24,18 @@ tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size)
 	enum tpi_wire_type type;
 	struct tpi_wire w;
 	uint32_t number;
-	uint64_t v;
+	uint64_t v, at;
 	int n_known = 0;
 
 	tpi_wire_memory(&w, head, n);
 	while (w.pos < n && n_known < 4) {
 		/* What the head cuts off is no one's fault. */
-		if (tpi_wire_tag(&w, n, &number, &type, NULL))
+		at = w.pos;
+		if (tpi_wire_tag(&w, n, &number, &type, NULL)) {
+			if (n - at >= 10 || n == file_size)
+				return 0;
 			break;
+		}
 		f = protobuf_c_message_descriptor_get_field(desc, number);
 		if (!f || type == TPI_WIRE_FIXED32 ||
 		    type == TPI_WIRE_FIXED64 || type > TPI_WIRE_BYTES ||

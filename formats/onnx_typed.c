@@ -104,12 +104,17 @@ static enum tp_status
 number(struct numbers *v, uint64_t end, uint64_t *value, struct tp_err *err)
 {
 	size_t size = v->one == TPI_WIRE_FIXED32 ? 4 : 8;
+	struct tp_err why = TP_ERR_INIT;
 	const uint8_t *p;
 	enum tp_status rc;
 
 	v->n++;
-	if (v->one == TPI_WIRE_VARINT)
-		return tpi_wire_varint(&v->w, end, value, err);
+	if (v->one == TPI_WIRE_VARINT) {
+		rc = tpi_wire_varint(&v->w, end, value, &why);
+		return rc ? tp_fail(err, rc, why.offset, "tensor '%s': %s",
+				TP_BRIEF(v->t->what), why.msg)
+			  : TP_OK;
+	}
 	if (size > end - v->w.pos)
 		return tp_fail(err, TP_EFORMAT, v->w.pos,
 		    "tensor '%s': %" PRIu64 " bytes of a number of %zu",
