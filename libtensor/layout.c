@@ -157,7 +157,10 @@ tp_tensor_clone(const struct tp_tensor *t, enum tp_layout layout,
 		(void)order_axes(sizes, strides, t->rank, order);
 	}
 
-	rc = tp_tensor_empty(t->alloc, t->dtype, sizes, t->rank, &copy, err);
+	rc = t->alloc ? tp_tensor_empty(
+			    t->alloc, t->dtype, sizes, t->rank, &copy, err)
+		      : tp_tensor_empty_on(tp_tensor_device(t), t->dtype, sizes,
+			    t->rank, &copy, err);
 	if (rc)
 		return rc;
 	pack_in_order(t, order, tp_tensor_data_mut(copy));

@@ -9,6 +9,7 @@
 #include "tp/checked.h"
 #include "tp/shape.h"
 
+#include "quantizer.h"
 #include "tensor.h"
 
 #include "banned.h"
@@ -90,11 +91,60 @@ cut_strides(const struct tp_tensor *t, const int64_t *sizes, unsigned rank,
 	return true;
 }
 
+static enum tp_status
+reshape_plain(const struct tp_tensor *t, const int64_t *sizes, unsigned rank,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	int64_t strides[TP_MAX_RANK];
+
+	if (t->n_elems == 0)
+		return tpi_tensor_derive(
+		    t, sizes, NULL, rank, t->first, out, err);
+	if (!cut_strides(t, sizes, rank, strides))
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "the strides of shape %s do not allow shape %s "
+		    "without a copy",
+		    TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
+		    TP_SHAPE_TEXT(sizes, rank));
+	return tpi_tensor_derive(t, sizes, strides, rank, t->first, out, err);
+}
+
+/* Scales and zero points in the new shape, if their strides allow it too. */
+static enum tp_status
+reshape_quantizer(const struct tp_quantizer *q, const int64_t *sizes,
+    unsigned rank, struct tp_tensor *view, struct tp_err *err)
+{
+	struct tp_tensor *scale = NULL, *zero_point = NULL;
+	enum tp_status rc = TP_EUNSUPPORTED;
+
+	if (q->per != TP_PER_BLOCK)
+		rc = reshape_plain(q->scale, sizes, rank, &scale, NULL);
+	if (!rc && q->zero_point)
+		rc = reshape_plain(
+		    q->zero_point, sizes, rank, &zero_point, NULL);
+	if (rc == TP_EUNSUPPORTED)
+		tp_fail(err, rc, TP_NO_OFFSET,
+		    "scales do not follow a tensor quantized by %s to shape "
+		    "%s; tp_int_repr or tp_dequantize first",
+		    tp_quant_per_name(
+			q->per == TP_PER_BLOCK ? TP_PER_BLOCK : TP_PER_CHANNEL),
+		    TP_SHAPE_TEXT(sizes, rank));
+	else if (rc)
+		tp_fail(err, rc, TP_NO_OFFSET, "no memory for a view");
+	else
+		rc =
+		    tpi_quantizer_bind(view, q->scheme, scale, zero_point, err);
+	tp_tensor_free(scale);
+	tp_tensor_free(zero_point);
+	return rc;
+}
+
 enum tp_status
 tp_tensor_reshape(const struct tp_tensor *t, const int64_t *sizes,
     unsigned rank, struct tp_tensor **out, struct tp_err *err)
 {
-	int64_t resolved[TP_MAX_RANK] = {0}, strides[TP_MAX_RANK];
+	int64_t resolved[TP_MAX_RANK] = {0};
+	struct tp_tensor *view = NULL;
 	enum tp_status rc;
 
 	*out = NULL;
@@ -102,17 +152,14 @@ tp_tensor_reshape(const struct tp_tensor *t, const int64_t *sizes,
 		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
 		    "rank %u, the largest is %u", rank, TP_MAX_RANK);
 	rc = resolve_sizes(t, sizes, rank, resolved, err);
-	if (rc)
+	if (!rc)
+		rc = reshape_plain(t, resolved, rank, &view, err);
+	if (!rc && t->quantizer)
+		rc = reshape_quantizer(t->quantizer, resolved, rank, view, err);
+	if (rc) {
+		tp_tensor_free(view);
 		return rc;
-	if (t->n_elems == 0)
-		return tpi_tensor_derive(
-		    t, resolved, NULL, rank, t->first, out, err);
-	if (!cut_strides(t, resolved, rank, strides))
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "the strides of shape %s do not allow shape %s "
-		    "without a copy",
-		    TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
-		    TP_SHAPE_TEXT(resolved, rank));
-	return tpi_tensor_derive(
-	    t, resolved, strides, rank, t->first, out, err);
+	}
+	*out = view;
+	return TP_OK;
 }

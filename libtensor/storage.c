@@ -59,22 +59,25 @@ take_block(struct tp_storage *s, size_t nbytes)
 	return true;
 }
 
-/* From the allocator that is registered for the CPU. */
-static bool
-take_bytes(struct tp_storage *s, size_t nbytes)
+/* From the allocator that is registered for the device. */
+static enum tp_status
+take_bytes(struct tp_storage *s, struct tp_device device, size_t nbytes,
+    struct tp_err *err)
 {
-	const struct tp_device cpu = {TP_DEVICE_CPU, 0};
+	enum tp_status rc =
+	    tp_allocate(nbytes, DATA_ALIGN, device, &s->bytes, err);
 
-	if (tp_allocate(nbytes, DATA_ALIGN, cpu, &s->bytes, NULL))
-		return false;
+	if (rc)
+		return rc;
+	s->device = device;
 	s->data = s->bytes.data;
 	memset(s->data, 0, nbytes);
-	return true;
+	return TP_OK;
 }
 
-enum tp_status
-tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
-    struct tp_storage **out, struct tp_err *err)
+static enum tp_status
+make_storage(const struct tp_alloc *alloc, struct tp_device device,
+    size_t nbytes, struct tp_storage **out, struct tp_err *err)
 {
 	struct tp_storage *s = NULL;
 	enum tp_status rc;
@@ -83,16 +86,36 @@ tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
 	rc = new_handle(alloc, &s, err);
 	if (rc)
 		return rc;
-	if (!(alloc ? take_block(s, nbytes) : take_bytes(s, nbytes))) {
-		tp_mem_free(alloc, s, 1, sizeof(*s));
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	if (!alloc)
+		rc = take_bytes(s, device, nbytes, err);
+	else if (!take_block(s, nbytes))
+		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "no memory for %zu bytes", nbytes);
+	if (rc) {
+		tp_mem_free(alloc, s, 1, sizeof(*s));
+		return rc;
 	}
 	s->kind = TP_STORAGE_OWNED;
 	s->writable = true;
 	s->nbytes = nbytes;
 	*out = s;
 	return TP_OK;
+}
+
+enum tp_status
+tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err)
+{
+	const struct tp_device cpu = {TP_DEVICE_CPU, 0};
+
+	return make_storage(alloc, cpu, nbytes, out, err);
+}
+
+enum tp_status
+tp_storage_new_on(struct tp_device device, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err)
+{
+	return make_storage(NULL, device, nbytes, out, err);
 }
 
 enum tp_status

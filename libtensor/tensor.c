@@ -8,6 +8,7 @@
 #include "tp/checked.h"
 #include "tp/shape.h"
 
+#include "quantizer.h"
 #include "storage.h"
 
 #include "banned.h"
@@ -121,29 +122,58 @@ tp_tensor_new(struct tp_storage *storage, enum tp_dtype dtype,
 	    rank, first, out, err);
 }
 
+/* Bytes of a packed tensor, as a size that memory can have. */
+static enum tp_status
+packed_nbytes(enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
+    size_t *nbytes, struct tp_err *err)
+{
+	uint64_t n, wide;
+	enum tp_status rc = tp_shape_numel(sizes, rank, &n, err);
+
+	if (!rc)
+		rc = tp_dtype_nbytes(dtype, n, &wide, err);
+	if (!rc && tp_u64_to_size(wide, nbytes))
+		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for %" PRIu64 " bytes", wide);
+	return rc;
+}
+
 enum tp_status
 tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
     const int64_t *sizes, unsigned rank, struct tp_tensor **out,
     struct tp_err *err)
 {
 	struct tp_storage *storage = NULL;
-	uint64_t n, nbytes;
 	enum tp_status rc;
-	size_t size;
+	size_t nbytes;
 
 	*out = NULL;
-	rc = tp_shape_numel(sizes, rank, &n, err);
+	rc = packed_nbytes(dtype, sizes, rank, &nbytes, err);
 	if (!rc)
-		rc = tp_dtype_nbytes(dtype, n, &nbytes, err);
-	if (rc)
-		return rc;
-	if (tp_u64_to_size(nbytes, &size))
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory for %" PRIu64 " bytes", nbytes);
-	rc = tp_storage_new(alloc, size, &storage, err);
+		rc = tp_storage_new(alloc, nbytes, &storage, err);
 	if (rc)
 		return rc;
 	rc = make(alloc, storage, dtype, sizes, NULL, rank, 0, out, err);
+	tp_storage_unref(storage);
+	return rc;
+}
+
+enum tp_status
+tp_tensor_empty_on(struct tp_device device, enum tp_dtype dtype,
+    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err)
+{
+	struct tp_storage *storage = NULL;
+	enum tp_status rc;
+	size_t nbytes;
+
+	*out = NULL;
+	rc = packed_nbytes(dtype, sizes, rank, &nbytes, err);
+	if (!rc)
+		rc = tp_storage_new_on(device, nbytes, &storage, err);
+	if (rc)
+		return rc;
+	rc = make(NULL, storage, dtype, sizes, NULL, rank, 0, out, err);
 	tp_storage_unref(storage);
 	return rc;
 }
@@ -170,9 +200,11 @@ tp_tensor_alias(
 	enum tp_status rc = tpi_tensor_derive(t, tp_tensor_sizes(t),
 	    tp_tensor_strides(t), t->rank, t->first, out, err);
 
-	if (!rc)
-		(*out)->is_view = t->is_view;
-	return rc;
+	if (rc)
+		return rc;
+	(*out)->is_view = t->is_view;
+	(*out)->quantizer = tpi_quantizer_ref(t->quantizer);
+	return TP_OK;
 }
 
 void
@@ -180,6 +212,7 @@ tp_tensor_free(struct tp_tensor *t)
 {
 	if (!t)
 		return;
+	tpi_quantizer_unref(t->quantizer);
 	tp_storage_unref(t->storage);
 	tp_mem_free(t->alloc, t->heap_dims, 2 * t->rank, sizeof(int64_t));
 	tp_mem_free(t->alloc, t, 1, sizeof(*t));

@@ -17,6 +17,7 @@ struct tp_tensor {
 	uint64_t first; /* element at index (0, …, 0) */
 	uint64_t n_elems;
 	bool is_view, is_inference;
+	struct tp_quantizer *quantizer; /* NULL: plain numbers */
 	/* Sizes, then strides: inline up to rank 5, else 2 * rank on the heap.
 	 */
 	int64_t inline_dims[2 * TPI_INLINE_RANK];
@@ -30,8 +31,8 @@ tpi_tensor_dims(struct tp_tensor *t)
 }
 
 /*
- * A tensor over the storage of t that carries what belongs to its elements: the
- * view functions make theirs so.
+ * A view: a tensor over the storage of t, without its quantizer, which has a
+ * shape of its own to follow (see view.c).
  */
 enum tp_status tpi_tensor_derive(const struct tp_tensor *t,
     const int64_t *sizes, const int64_t *strides, unsigned rank, uint64_t first,

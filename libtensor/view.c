@@ -11,38 +11,130 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tp/checked.h"
+#include "tp/layout.h"
 #include "tp/shape.h"
 
+#include "quantizer.h"
 #include "tensor.h"
 
 #include "banned.h"
 
+/*
+ * What walks along: the tensor itself, then the scale and the zero point of its
+ * quantizer, which have its shape and strides of 0 where they are repeated. A
+ * view does the same to all of them, so the parameters follow their elements.
+ */
+#define MAX_LANES 3
+
+struct lane {
+	uint64_t first;
+	int64_t strides[TP_MAX_RANK];
+};
+
 struct draft {
 	unsigned rank;
 	bool is_empty;
-	uint64_t first;
-	int64_t sizes[TP_MAX_RANK], strides[TP_MAX_RANK];
+	unsigned n_lanes;
+	int64_t sizes[TP_MAX_RANK];
+	struct lane lanes[MAX_LANES];
 };
+
+static void
+begin_lane(struct lane *lane, const struct tp_tensor *t)
+{
+	lane->first = t->first;
+	if (t->rank)
+		memcpy(lane->strides, tp_tensor_strides(t),
+		    t->rank * sizeof(*lane->strides));
+}
 
 static void
 begin_draft(struct draft *v, const struct tp_tensor *t)
 {
+	const struct tp_quantizer *q = t->quantizer;
+
 	v->rank = t->rank;
-	v->first = t->first;
 	v->is_empty = t->n_elems == 0;
-	if (t->rank == 0)
-		return;
-	memcpy(v->sizes, tp_tensor_sizes(t), t->rank * sizeof(*v->sizes));
-	memcpy(v->strides, tp_tensor_strides(t), t->rank * sizeof(*v->strides));
+	if (t->rank)
+		memcpy(
+		    v->sizes, tp_tensor_sizes(t), t->rank * sizeof(*v->sizes));
+	v->n_lanes = 1;
+	begin_lane(&v->lanes[0], t);
+	if (q && q->per != TP_PER_BLOCK) {
+		begin_lane(&v->lanes[v->n_lanes++], q->scale);
+		if (q->zero_point)
+			begin_lane(&v->lanes[v->n_lanes++], q->zero_point);
+	}
+}
+
+static enum tp_status
+derive_lane(const struct draft *v, unsigned k, const struct tp_tensor *t,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	return tpi_tensor_derive(t, v->sizes, v->lanes[k].strides, v->rank,
+	    v->lanes[k].first, out, err);
+}
+
+/* The quantizer of the view; the one of the tensor when views leave it be. */
+static enum tp_status
+finish_quantizer(const struct draft *v, const struct tp_tensor *t,
+    struct tp_tensor *view, struct tp_err *err)
+{
+	const struct tp_quantizer *q = t->quantizer;
+	struct tp_tensor *scale = NULL, *zero_point = NULL;
+	enum tp_status rc;
+
+	if (q->per == TP_PER_BLOCK)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "a view of a tensor that is quantized in blocks; "
+		    "tp_int_repr or tp_dequantize first");
+	rc = derive_lane(v, 1, q->scale, &scale, err);
+	if (!rc && q->zero_point)
+		rc = derive_lane(v, 2, q->zero_point, &zero_point, err);
+	if (!rc)
+		rc =
+		    tpi_quantizer_bind(view, q->scheme, scale, zero_point, err);
+	tp_tensor_free(scale);
+	tp_tensor_free(zero_point);
+	return rc;
+}
+
+/*
+ * What a device that is not addressed by strides makes of a view, which is
+ * taken: the elements, packed.
+ */
+static enum tp_status
+settle(struct tp_tensor **view, struct tp_err *err)
+{
+	struct tp_tensor *packed = NULL;
+	enum tp_status rc;
+
+	if (tp_device_is_strided(tp_tensor_device(*view).type) ||
+	    tp_tensor_is_row_major(*view))
+		return TP_OK;
+	rc = tp_tensor_clone(*view, TP_LAYOUT_CONTIGUOUS, &packed, err);
+	tp_tensor_free(*view);
+	*view = packed;
+	return rc;
 }
 
 static enum tp_status
 finish_draft(const struct draft *v, const struct tp_tensor *t,
     struct tp_tensor **out, struct tp_err *err)
 {
-	return tpi_tensor_derive(
-	    t, v->sizes, v->strides, v->rank, v->first, out, err);
+	struct tp_tensor *view = NULL;
+	enum tp_status rc = derive_lane(v, 0, t, &view, err);
+
+	if (!rc)
+		rc = settle(&view, err);
+	if (!rc && t->quantizer)
+		rc = finish_quantizer(v, t, view, err);
+	if (rc) {
+		tp_tensor_free(view);
+		return rc;
+	}
+	*out = view;
+	return TP_OK;
 }
 
 /* A number of one of n_axes axes, negative ones from the end. */
@@ -67,15 +159,16 @@ find_axis(unsigned n_axes, int axis, unsigned *found, struct tp_err *err)
 static void
 move_first(struct draft *v, unsigned axis, int64_t index)
 {
-	if (!v->is_empty)
-		v->first += (uint64_t)(index * v->strides[axis]);
+	for (unsigned k = 0; k < v->n_lanes && !v->is_empty; k++)
+		v->lanes[k].first +=
+		    (uint64_t)(index * v->lanes[k].strides[axis]);
 }
 
 static void
 scale_stride(struct draft *v, unsigned axis, int64_t step)
 {
-	if (!v->is_empty)
-		v->strides[axis] *= step;
+	for (unsigned k = 0; k < v->n_lanes && !v->is_empty; k++)
+		v->lanes[k].strides[axis] *= step;
 }
 
 static void
@@ -84,7 +177,36 @@ remove_axis(struct draft *v, unsigned axis)
 	v->rank--;
 	for (unsigned d = axis; d < v->rank; d++) {
 		v->sizes[d] = v->sizes[d + 1];
-		v->strides[d] = v->strides[d + 1];
+		for (unsigned k = 0; k < v->n_lanes; k++)
+			v->lanes[k].strides[d] = v->lanes[k].strides[d + 1];
+	}
+}
+
+/* A new axis of size 1, walked in place, so that it is number `axis`. */
+static void
+insert_axis(struct draft *v, unsigned axis)
+{
+	for (unsigned d = v->rank; d > axis; d--) {
+		v->sizes[d] = v->sizes[d - 1];
+		for (unsigned k = 0; k < v->n_lanes; k++)
+			v->lanes[k].strides[d] = v->lanes[k].strides[d - 1];
+	}
+	v->sizes[axis] = 1;
+	for (unsigned k = 0; k < v->n_lanes; k++)
+		v->lanes[k].strides[axis] = 0;
+	v->rank++;
+}
+
+/* Axis d becomes what axis order[d] was. */
+static void
+order_axes(struct draft *v, const unsigned *order)
+{
+	const struct draft old = *v;
+
+	for (unsigned d = 0; d < v->rank; d++) {
+		v->sizes[d] = old.sizes[order[d]];
+		for (unsigned k = 0; k < v->n_lanes; k++)
+			v->lanes[k].strides[d] = old.lanes[k].strides[order[d]];
 	}
 }
 
@@ -194,11 +316,9 @@ enum tp_status
 tp_tensor_transpose(const struct tp_tensor *t, int axis0, int axis1,
     struct tp_tensor **out, struct tp_err *err)
 {
-	const int64_t *sizes = tp_tensor_sizes(t);
-	const int64_t *strides = tp_tensor_strides(t);
+	unsigned order[TP_MAX_RANK], a = 0, b = 0;
 	struct draft v;
 	enum tp_status rc;
-	unsigned a = 0, b = 0;
 
 	*out = NULL;
 	rc = find_axis(t->rank, axis0, &a, err);
@@ -206,11 +326,10 @@ tp_tensor_transpose(const struct tp_tensor *t, int axis0, int axis1,
 		rc = find_axis(t->rank, axis1, &b, err);
 	if (rc)
 		return rc;
+	for (unsigned d = 0; d < t->rank; d++)
+		order[d] = d == a ? b : d == b ? a : d;
 	begin_draft(&v, t);
-	v.sizes[a] = sizes[b];
-	v.sizes[b] = sizes[a];
-	v.strides[a] = strides[b];
-	v.strides[b] = strides[a];
+	order_axes(&v, order);
 	return finish_draft(&v, t, out, err);
 }
 
@@ -219,27 +338,27 @@ tp_tensor_permute(const struct tp_tensor *t, const int *axes, unsigned n_axes,
     struct tp_tensor **out, struct tp_err *err)
 {
 	bool seen[TP_MAX_RANK] = {false};
+	unsigned order[TP_MAX_RANK];
 	struct draft v;
 
 	*out = NULL;
 	if (n_axes != t->rank)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%u axes for a tensor of rank %u", n_axes, t->rank);
-	begin_draft(&v, t);
 	for (unsigned d = 0; d < n_axes; d++) {
 		enum tp_status rc;
-		unsigned from = 0;
 
-		rc = find_axis(t->rank, axes[d], &from, err);
+		order[d] = 0;
+		rc = find_axis(t->rank, axes[d], &order[d], err);
 		if (rc)
 			return rc;
-		if (seen[from])
+		if (seen[order[d]])
 			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-			    "axis %u twice in a permutation", from);
-		seen[from] = true;
-		v.sizes[d] = tp_tensor_sizes(t)[from];
-		v.strides[d] = tp_tensor_strides(t)[from];
+			    "axis %u twice in a permutation", order[d]);
+		seen[order[d]] = true;
 	}
+	begin_draft(&v, t);
+	order_axes(&v, order);
 	return finish_draft(&v, t, out, err);
 }
 
@@ -254,27 +373,28 @@ enum tp_status
 tp_tensor_expand(const struct tp_tensor *t, const int64_t *sizes, unsigned rank,
     struct tp_tensor **out, struct tp_err *err)
 {
-	const int64_t *old_sizes = tp_tensor_sizes(t);
-	const int64_t *old_strides = tp_tensor_strides(t);
-	struct draft v = {.rank = rank, .first = t->first};
-	unsigned n_new;
+	struct draft v;
 
 	*out = NULL;
 	if (rank > TP_MAX_RANK || rank < t->rank)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "a tensor of rank %u expanded to rank %u", t->rank, rank);
-	n_new = rank - t->rank;
+	begin_draft(&v, t);
+	for (unsigned n_new = rank - t->rank; n_new > 0; n_new--)
+		insert_axis(&v, 0);
 	for (unsigned d = 0; d < rank; d++) {
-		int64_t have = d < n_new ? 1 : old_sizes[d - n_new];
+		bool is_new = d < rank - t->rank;
+		int64_t have = v.sizes[d];
+		int64_t want = sizes[d] == -1 && !is_new ? have : sizes[d];
 
-		v.sizes[d] = sizes[d] == -1 && d >= n_new ? have : sizes[d];
-		if (v.sizes[d] < 0 || (v.sizes[d] != have && have != 1))
+		if (want < 0 || (want != have && have != 1))
 			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "axis %u of size %" PRId64
 			    " cannot expand to %" PRId64,
 			    d, have, sizes[d]);
-		if (d >= n_new && v.sizes[d] == have)
-			v.strides[d] = old_strides[d - n_new];
+		v.sizes[d] = want;
+		for (unsigned k = 0; k < v.n_lanes && want != have; k++)
+			v.lanes[k].strides[d] = 0;
 	}
 	return finish_draft(&v, t, out, err);
 }
@@ -316,13 +436,7 @@ tp_tensor_unsqueeze(const struct tp_tensor *t, int axis, struct tp_tensor **out,
 	if (rc)
 		return rc;
 	begin_draft(&v, t);
-	for (unsigned i = v.rank; i > d; i--) {
-		v.sizes[i] = v.sizes[i - 1];
-		v.strides[i] = v.strides[i - 1];
-	}
-	v.sizes[d] = 1;
-	v.strides[d] = 0;
-	v.rank++;
+	insert_axis(&v, d);
 	return finish_draft(&v, t, out, err);
 }
 
@@ -350,7 +464,8 @@ tp_tensor_unfold(const struct tp_tensor *t, int axis, int64_t size,
 		    size, step, d, v.sizes[d]);
 	n_windows = (v.sizes[d] - size) / step + 1;
 	v.sizes[v.rank] = size;
-	v.strides[v.rank] = v.strides[d];
+	for (unsigned k = 0; k < v.n_lanes; k++)
+		v.lanes[k].strides[v.rank] = v.lanes[k].strides[d];
 	v.sizes[d] = n_windows;
 	if (n_windows > 1)
 		scale_stride(&v, d, step);
@@ -363,6 +478,18 @@ tp_tensor_as_strided(const struct tp_tensor *t, const int64_t *sizes,
     const int64_t *strides, unsigned rank, uint64_t first,
     struct tp_tensor **out, struct tp_err *err)
 {
-	return tpi_tensor_derive(t, sizes, strides, rank,
-	    first == TP_SAME_FIRST ? t->first : first, out, err);
+	struct tp_tensor *view = NULL;
+	enum tp_status rc;
+
+	*out = NULL;
+	if (t->quantizer)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "as_strided of a quantized tensor; tp_int_repr first");
+	rc = tpi_tensor_derive(t, sizes, strides, rank,
+	    first == TP_SAME_FIRST ? t->first : first, &view, err);
+	if (!rc)
+		rc = settle(&view, err);
+	if (!rc)
+		*out = view;
+	return rc;
 }

@@ -35,6 +35,7 @@
 #include "tp/dtype.h"
 #include "tp/error.h"
 #include "tp/macros.h"
+#include "tp/quant.h"
 #include "tp/tensor.h"
 
 /* What reading may use. 0 in a field means its default. */
@@ -83,12 +84,7 @@ enum tp_origin {
 /* "initializer" and so on; "tensor" for TP_ORIGIN_PLAIN. */
 TP_API const char *tp_origin_name(enum tp_origin origin);
 
-/*
- * real = (stored - zero_point) * scale, with one scale for the tensor, one for
- * each index of axis, or one for each run of `block` elements along axis.
- */
-enum tp_quant_per { TP_PER_TENSOR, TP_PER_CHANNEL, TP_PER_BLOCK };
-
+/* A quantizer record; tp/quant.h says what the parts mean. */
 struct tp_quant_info {
 	enum tp_quant_per per;
 	unsigned axis;	   /* of channel and block */

@@ -39,7 +39,8 @@ TP_API bool tp_shape_is_row_major(
 
 /*
  * The range of elements touched, relative to the first: *low <= 0 <= *high, and
- * -*low fits too. Both 0 when the shape has no element. TP_ELIMIT when a position does not fit.
+ * -*low fits too. Both 0 when the shape has no element. TP_ELIMIT when a
+ * position does not fit.
  */
 TP_API TP_NODISCARD enum tp_status tp_shape_extent(const int64_t *sizes,
     const int64_t *strides, unsigned rank, int64_t *low, int64_t *high,

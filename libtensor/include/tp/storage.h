@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "tp/alloc.h"
+#include "tp/device.h"
 #include "tp/error.h"
 #include "tp/macros.h"
 
@@ -34,6 +35,10 @@ enum tp_storage_kind {
  * that is NULL, from the allocator registered for the CPU. 0 is allowed.
  */
 TP_API TP_NODISCARD enum tp_status tp_storage_new(const struct tp_alloc *alloc,
+    size_t nbytes, struct tp_storage **out, struct tp_err *err);
+
+/* The same from the allocator registered for a device (tp/allocator.h). */
+TP_API TP_NODISCARD enum tp_status tp_storage_new_on(struct tp_device device,
     size_t nbytes, struct tp_storage **out, struct tp_err *err);
 
 /*

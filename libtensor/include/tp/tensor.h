@@ -41,6 +41,11 @@ TP_API TP_NODISCARD enum tp_status tp_tensor_empty(const struct tp_alloc *alloc,
     enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
     struct tp_tensor **out, struct tp_err *err);
 
+/* The same on a device. */
+TP_API TP_NODISCARD enum tp_status tp_tensor_empty_on(struct tp_device device,
+    enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
+    struct tp_tensor **out, struct tp_err *err);
+
 /*
  * Another handle on the same elements: it shares storage, version and
  * quantizer, never the gradient history.

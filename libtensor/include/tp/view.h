@@ -6,6 +6,9 @@
  * t stays as it was, both are freed separately and either may go first. Axes
  * count from 0, or from the end when negative: -1 is the last. Wrong axes,
  * sizes and indices are TP_EARG with a message that names them.
+ *
+ * A view of quantized numbers keeps the scale of each element; where that is
+ * not possible (blocks, channels that a reshape mixes) it is TP_EUNSUPPORTED.
  */
 #ifndef TP_VIEW_H
 #define TP_VIEW_H
@@ -88,7 +91,8 @@ TP_API TP_NODISCARD enum tp_status tp_tensor_unfold(const struct tp_tensor *t,
 
 /*
  * Any sizes and strides over the storage of t. first TP_SAME_FIRST is that of
- * t. TP_EARG when an element would lie outside the storage.
+ * t. TP_EARG when an element would lie outside the storage. On a device that is
+ * not addressed by strides the result is a packed copy.
  */
 #define TP_SAME_FIRST UINT64_MAX
 TP_API TP_NODISCARD enum tp_status tp_tensor_as_strided(
