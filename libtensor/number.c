@@ -380,6 +380,19 @@ tpi_number_to_f64(struct tpi_number x)
 	return value;
 }
 
+struct tpi_float
+tpi_number_float(enum tp_dtype dtype, struct tpi_number x)
+{
+	const struct float_format *f = &formats[dtype];
+	uint64_t one = UINT64_C(1) << f->frac_bits;
+
+	/* A scale is a power of two; one digit would be true and useless. */
+	if (f->style == SCALE)
+		return (struct tpi_float){x.mag << 23, x.exp - 23, true};
+	return (struct tpi_float){x.mag, x.exp,
+	    x.mag == one && x.exp > 1 - f->bias - (int)f->frac_bits};
+}
+
 enum tp_dtype
 tpi_part_dtype(enum tp_dtype dtype)
 {

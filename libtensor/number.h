@@ -15,6 +15,8 @@
 #include "tp/convert.h"
 #include "tp/dtype.h"
 
+#include "decimal.h"
+
 enum tpi_class {
 	TPI_FINITE, /* value is (neg ? -1 : 1) * mag * 2^exp; zero has mag 0 */
 	TPI_INF,
@@ -52,6 +54,9 @@ extern tpi_encode_fn *const tpi_encoders[TP_DTYPE_COUNT];
 
 /* The nearest double, infinite beyond the largest. */
 double tpi_number_to_f64(struct tpi_number x);
+
+/* A finite value of a float dtype with what its neighbours tell. */
+struct tpi_float tpi_number_float(enum tp_dtype dtype, struct tpi_number x);
 
 /* The dtype of the parts of a complex dtype; any other dtype itself. */
 enum tp_dtype tpi_part_dtype(enum tp_dtype dtype);

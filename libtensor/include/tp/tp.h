@@ -29,6 +29,7 @@
 #include "tp/iter.h"
 #include "tp/layout.h"
 #include "tp/quant.h"
+#include "tp/print.h"
 #include "tp/stats.h"
 
 #endif
