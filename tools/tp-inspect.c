@@ -23,6 +23,9 @@ static const struct cli_option options[] = {
 	.help = "minimum, maximum, mean, standard deviation, zeros, NaN, Inf"},
     {CLI_FLAG, 0, "histogram", NULL, &inspect_options.histogram,
 	.help = "how the values of each tensor are distributed"},
+    {CLI_LIST, 0, "values", "NAME[SLICE]", &inspect_options.values,
+	.help = "values as NumPy prints them, for example 'w[0:2, ::3]' "
+		"(repeatable)"},
     {CLI_FLAG, 0, "hash", NULL, &inspect_options.hash,
 	.help = "SHA-256 of dtype, shape and bytes of each tensor"},
     {CLI_HEADING, .help = "Which tensors, and how"},
@@ -69,7 +72,8 @@ put_sections(struct inspect_file *f)
 {
 	const struct inspect_options *o = &inspect_options;
 	bool measured = o->stats || o->histogram || o->hash;
-	bool chosen = o->tree || o->metadata || o->graph || measured;
+	bool chosen =
+	    o->tree || o->metadata || o->graph || measured || o->values.n;
 	bool any = false;
 
 	if (o->metadata) {
@@ -95,6 +99,10 @@ put_sections(struct inspect_file *f)
 		put_gap(&any);
 		inspect_measured(f);
 	}
+	if (o->values.n) {
+		put_gap(&any);
+		inspect_values(f);
+	}
 }
 
 /* One file, as text (j NULL), with a title if there are several. */
@@ -112,6 +120,10 @@ inspect(const char *path, struct tp_json *j, bool title)
 			inspect_json_failed(j, path, &err);
 		return cli_report(path, &err);
 	}
+	if (cli_common.verbose)
+		cli_message_about(path, "%s, %zu tensors in %zu storages",
+		    tp_format_name(tp_reader_format(f.r)),
+		    tp_reader_n_entries(f.r), tp_reader_n_storages(f.r));
 	if (title) {
 		put_gap(&any);
 		fputs(cli_colour(CLI_BOLD), stdout);
@@ -166,6 +178,7 @@ main(int argc, char **argv)
 	int first = cli_parse(&app, argc, argv);
 	int rc = inspect_all(argc, argv, first);
 
+	cli_list_release(&inspect_options.values);
 	cli_list_release(&inspect_options.filter.include);
 	cli_list_release(&inspect_options.filter.exclude);
 	return cli_finish(rc);

@@ -140,6 +140,7 @@ extern const struct cli_option cli_common_options[];
 
 /* For the time before cli_parse, and for tests. */
 void cli_set_program(const char *name);
+const char *cli_program(void);
 
 /* The path as messages call it: "-" is standard input. */
 const char *cli_path_text(const char *path);
@@ -161,6 +162,12 @@ int cli_report(const char *path, const struct tp_err *err);
 
 /* "malformed file at byte 3: message" without program and file. */
 void cli_put_error(FILE *out, const struct tp_err *err);
+
+/*
+ * From now on a mapped page of that file which is gone ends the program with
+ * CLI_INPUT and a message, instead of a signal.
+ */
+void cli_mapped(const char *path);
 
 int cli_exit_of(enum tp_status status);
 int cli_worst(int a, int b);

@@ -23,6 +23,12 @@ cli_set_program(const char *name)
 	program = name;
 }
 
+const char *
+cli_program(void)
+{
+	return program;
+}
+
 /*
  * A descriptor that is closed would be given to the next file that is opened,
  * and text meant for the terminal would land in a model. The stand-ins cannot

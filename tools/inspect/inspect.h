@@ -26,6 +26,7 @@ enum inspect_sort { SORT_FILE, SORT_NAME, SORT_SIZE, SORT_OFFSET };
 struct inspect_options {
 	bool all_columns; /* --long */
 	bool tree, metadata, graph, stats, histogram, hash;
+	struct cli_list values;
 	int sort;
 	const char *from;
 	struct cli_filter filter;
@@ -123,6 +124,7 @@ void inspect_put_totals(struct inspect_file *f);
 void inspect_tree(struct inspect_file *f);
 void inspect_metadata(struct inspect_file *f);
 void inspect_graph(struct inspect_file *f);
+void inspect_values(struct inspect_file *f);
 /* --stats, --histogram, --hash: one pass over the chosen tensors. */
 void inspect_measured(struct inspect_file *f);
 void inspect_put_histogram(FILE *out, const struct tp_histogram *h);
@@ -132,6 +134,7 @@ void inspect_json_file(struct tp_json *j, struct inspect_file *f);
 void inspect_json_failed(
     struct tp_json *j, const char *path, const struct tp_err *err);
 void inspect_json_graph(struct tp_json *j, struct inspect_file *f);
+void inspect_json_values(struct tp_json *j, struct inspect_file *f);
 void inspect_json_error(struct tp_json *j, const struct tp_err *err);
 
 #endif

@@ -302,6 +302,8 @@ inspect_json_file(struct tp_json *j, struct inspect_file *f)
 		inspect_json_graph(j, f);
 	put_tensors(j, f);
 	put_totals(j, f);
+	if (inspect_options.values.n)
+		inspect_json_values(j, f);
 	tp_json_object_end(j);
 }
 

@@ -17,7 +17,7 @@
 #include "progress.h"
 
 #define WINDOW 64
-/* For a thread; four are a whole number of chunks of every dtype. */
+/* For a thread; two hold a chunk of every dtype. */
 #define STATS_BUFFER ((size_t)512 << 10)
 #define HASH_BUFFER ((size_t)128 << 10)
 #define BINS 20
@@ -199,6 +199,9 @@ inspect_results_init(struct inspect_results *x, struct inspect_file *f)
 	x->n_threads =
 	    cli_common.threads ? (unsigned)cli_common.threads : tp_cpu_count();
 	x->buffer_size = (x->n_threads > 4 ? x->n_threads : 4) * STATS_BUFFER;
+	while (x->buffer_size > cli_common.max_memory &&
+	       x->buffer_size > 2 * STATS_BUFFER)
+		x->buffer_size -= STATS_BUFFER;
 	x->ready = tp_mem_array(NULL, WINDOW, sizeof(x->ready[0]));
 	x->buffer = tp_mem_array(NULL, x->buffer_size, 1);
 	if (!x->ready || !x->buffer) {

@@ -6,9 +6,10 @@
  *	  layers.{0..11}     12 x 3 tensors   1.1 GiB
  *	    attn.weight        f32 [512, 512]
  *
- * A name is split behind each '.' and '/', at most MAX_DEPTH times. Siblings
- * that differ in a number at their end only and follow each other are folded
- * when what is below them is equal: names, dtypes and shapes.
+ * A name is split behind each '.' and '/', and behind the scope of an ONNX
+ * graph, at most MAX_DEPTH times. Siblings that differ in a number at their end
+ * only and follow each other are folded when what is below them is equal:
+ *names, dtypes and shapes.
  */
 #include "inspect.h"
 
@@ -49,7 +50,7 @@ split_label(struct node *x)
 {
 	size_t end = x->label.len, begin;
 
-	if (end && (x->label.s[end - 1] == '.' || x->label.s[end - 1] == '/'))
+	if (end && memchr("./:", x->label.s[end - 1], 3))
 		x->tail = x->label.s[--end];
 	for (begin = end; begin && end - begin < 18; begin--)
 		if (x->label.s[begin - 1] < '0' || x->label.s[begin - 1] > '9')
@@ -90,6 +91,15 @@ add_node(struct tree *t, size_t parent, struct tp_str label, size_t *out)
 	return true;
 }
 
+/* Whether a name is split behind its byte i. */
+static bool
+separates(const struct tp_entry *e, size_t i)
+{
+	char c = e->name.s[i];
+
+	return c == '.' || c == '/' || (c == ':' && i == e->scope.len && i > 0);
+}
+
 /* One tensor: the nodes that its name passes, each the wiser by its size. */
 static bool
 add_entry(struct tree *t, const struct tp_entry *e)
@@ -102,8 +112,7 @@ add_entry(struct tree *t, const struct tp_entry *e)
 
 		t->nodes[at].tensors++;
 		t->nodes[at].nbytes += e->nbytes;
-		while (end < e->name.len && e->name.s[end] != '.' &&
-		       e->name.s[end] != '/')
+		while (end < e->name.len && !separates(e, end))
 			end++;
 		end = end < e->name.len && depth < MAX_DEPTH ? end + 1
 							     : e->name.len;
@@ -215,7 +224,7 @@ put_label(const struct node *x, bool last)
 {
 	struct tp_str text = x->label;
 
-	if (last && x->tail)
+	if (last && x->tail && !x->entry)
 		text.len--;
 	return cli_put_name(stdout, text, 0);
 }
