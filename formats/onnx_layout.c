@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "tp/checked.h"
+#include "tp/utf8.h"
 
 #include "banned.h"
 
@@ -142,6 +143,22 @@ base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return tp_str(slash ? slash + 1 : path);
+}
+
+/* The location is a text of the model, so it is UTF-8. */
+static enum tp_status
+check_location(const struct tpi_onnx_out *o, struct tp_err *err)
+{
+	struct tp_str base = base_name(o->w->path);
+
+	if (strcmp(o->w->path, "-") == 0)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "external data needs a file name, not standard output");
+	if (tp_utf8_check(base.s, base.len) != base.len)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "external data needs a file name that is UTF-8, not '%s'",
+		    TP_BRIEF(base));
+	return TP_OK;
 }
 
 static TpOnnx__StringStringEntryProto *
@@ -282,10 +299,10 @@ tpi_onnx_lay_out(struct tpi_onnx_out *o, struct tp_err *err)
 			  "models need external data"
 			: "more than 2 GiB that cannot lie beside the model: "
 			  "an ONNX file cannot be larger");
-	if (o->data_nbytes && strcmp(o->w->path, "-") == 0)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "external data needs a file name, not standard output");
-	rc = check_ties(o, err);
+	if (o->data_nbytes)
+		rc = check_location(o, err);
+	if (!rc)
+		rc = check_ties(o, err);
 	if (!rc)
 		rc = tpi_splice_pack(&o->splice, &o->message->base, err);
 	return rc;

@@ -169,6 +169,19 @@ report_names(struct match *m, struct tp_err *err)
 	return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET, "%s", buf);
 }
 
+/* Errors of reading the skeleton say where it was. */
+static enum tp_status
+in_attachment(enum tp_status rc, struct tp_err *err)
+{
+	struct tp_err inner;
+
+	if (!rc || !err)
+		return rc;
+	inner = *err;
+	return tp_fail(err, rc, TP_NO_OFFSET,
+	    "attachment " TP_ATTACHMENT_ONNX ": %s", inner.msg);
+}
+
 static enum tp_status
 index_entries(struct match *m, struct tp_err *err)
 {
@@ -362,16 +375,15 @@ tpi_onnx_fill_skeleton(struct tpi_onnx_out *o,
 
 	rc = tpi_skim_unpack(&o->pool.base, skeleton->data, skeleton->nbytes,
 	    &tp_onnx__model_proto__descriptor, &limits, &message, err);
-	if (rc)
-		return rc;
 	o->message = (TpOnnx__ModelProto *)message;
-	if (!o->message->graph)
-		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
-		    "attachment " TP_ATTACHMENT_ONNX ": no graph");
+	if (!rc && !o->message->graph)
+		rc = tp_fail(err, TP_EFORMAT, TP_NO_OFFSET, "no graph");
+	if (rc)
+		return in_attachment(rc, err);
 	tp_map_init(&m.names, o->alloc);
 	rc = index_entries(&m, err);
 	if (!rc)
-		rc = find_slots(&m, &limits, err);
+		rc = in_attachment(find_slots(&m, &limits, err), err);
 	if (!rc)
 		rc = fill_graph(&m, err);
 	tp_map_release(&m.names);

@@ -584,6 +584,7 @@ test_hostile_skeletons(void **state)
 	    (struct tp_attachment){TP_STR(TP_ATTACHMENT_ONNX), "\x3a\x7f", 2};
 	assert_int_equal(
 	    onnx_write(temp_path(&dir, "h.onnx"), &s, NULL, &err), TP_EFORMAT);
+	assert_non_null(strstr(err.msg, "attachment onnx.graph: "));
 	s.attachment.data = "\x08\x08"; /* no graph */
 	assert_int_equal(
 	    onnx_write(temp_path(&dir, "h.onnx"), &s, NULL, &err), TP_EFORMAT);

@@ -426,6 +426,9 @@ test_external(void **state)
 	assert_int_equal(access(temp_path(&dir, "m.onnx.data"), F_OK), -1);
 
 	assert_int_equal(onnx_write("-", &s, &always, NULL), TP_EUNSUPPORTED);
+	assert_int_equal(
+	    onnx_write(temp_path(&dir, "\xff.onnx"), &s, &always, NULL),
+	    TP_EUNSUPPORTED);
 }
 
 static void
