@@ -63,8 +63,7 @@ plan_places(struct tp_writer *w, struct tp_err *err)
 	n->attachments = tpi_arena_array(
 	    &w->arena, m->n_attachments, sizeof(*n->attachments));
 	n->chunks = tpi_arena_array(&w->arena, n_places, sizeof(*n->chunks));
-	n->buf = tpi_arena_array(&w->arena, TPI_CHUNK, 1);
-	if (!n->storages || !n->attachments || !n->chunks || !n->buf)
+	if (!n->storages || !n->attachments || !n->chunks)
 		return out_of_memory(err);
 	for (size_t i = 0; i < m->n_storages && !rc; i++) {
 		w->order[i] = i;
@@ -127,26 +126,36 @@ tpi_native_discard(struct tp_writer *w)
  * ---- bytes ----
  */
 
+/* A stream that computes the checksum of what is read through it. */
+struct summed {
+	struct tp_stream base;
+	struct tp_stream *inner;
+	uint32_t crc32c;
+};
+
 static enum tp_status
-put_raw(struct tpi_native_writer *n, struct tp_stream *s, uint32_t *crc32c,
+summed_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
+{
+	struct summed *s = (struct summed *)base;
+	enum tp_status rc = tp_stream_read(s->inner, buf, n, err);
+
+	if (!rc)
+		s->crc32c = tpi_crc32c(s->crc32c, buf, n);
+	return rc;
+}
+
+static enum tp_status
+put_raw(struct tpi_sink *sink, struct tp_stream *s, uint32_t *crc32c,
     struct tp_err *err)
 {
-	uint32_t crc = 0;
+	struct summed summed = {
+	    .base = {.nbytes = tp_stream_left(s), .read = summed_read},
+	    .inner = s,
+	};
+	enum tp_status rc = tpi_sink_stream(sink, &summed.base, err);
 
-	while (tp_stream_left(s)) {
-		uint64_t left = tp_stream_left(s);
-		size_t part = left < TPI_CHUNK ? (size_t)left : TPI_CHUNK;
-		enum tp_status rc = tp_stream_read(s, n->buf, part, err);
-
-		if (rc)
-			return rc;
-		crc = tpi_crc32c(crc, n->buf, part);
-		rc = tpi_sink_write(n->sink, n->buf, part, err);
-		if (rc)
-			return rc;
-	}
-	*crc32c = crc;
-	return TP_OK;
+	*crc32c = summed.crc32c;
+	return rc;
 }
 
 /* Place i, storages and attachments counted together. */
@@ -170,7 +179,7 @@ put_place(struct tpi_native_writer *n, size_t i, struct tpi_native_place *p,
 		rc = tpi_deflater_put(
 		    n->deflater, n->sink, s, n->chunks[i], &x->crc32c, err);
 	else
-		rc = put_raw(n, s, &x->crc32c, err);
+		rc = put_raw(n->sink, s, &x->crc32c, err);
 	if (rc)
 		return rc;
 	x->stored_nbytes = tpi_sink_size(n->sink) - x->offset;

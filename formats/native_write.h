@@ -15,7 +15,6 @@ struct tpi_native_writer {
 	struct tpi_deflater *deflater; /* NULL: raw */
 	struct tpi_native_place *storages, *attachments;
 	uint32_t **chunks; /* of each storage, then of each attachment */
-	uint8_t *buf;	   /* TPI_CHUNK bytes */
 	uint32_t dir_crc32c;
 };
 

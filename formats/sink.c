@@ -16,6 +16,7 @@
 #include "platform.h"
 #include "spool.h"
 #include "stream.h"
+#include "write_behind.h"
 
 #include "banned.h"
 
@@ -25,6 +26,9 @@
 
 /* Below this a copy inside the kernel costs more than it saves. */
 #define KERNEL_COPY_MIN ((uint64_t)64 << 10)
+
+/* Files that grow beyond this are written by a thread of their own. */
+#define BEHIND_MIN ((uint64_t)4 << 20)
 
 struct tpi_sink {
 	const struct tp_alloc *alloc;
@@ -41,6 +45,8 @@ struct tpi_sink {
 	uint64_t size;	   /* bytes appended, the buffered ones included */
 	size_t n_buffered; /* the last of them, not written yet */
 	uint8_t *buf;	   /* TPI_CHUNK bytes */
+	struct tpi_behind *behind; /* NULL: this thread writes */
+	bool tried_behind;
 };
 
 static enum tp_status
@@ -231,6 +237,7 @@ tpi_sink_close(struct tpi_sink *s)
 {
 	if (!s)
 		return;
+	tpi_behind_free(s->behind);
 	/* Still locked, so nobody else's file can have this name. */
 	if (s->fd >= 0 && s->part && !s->renamed &&
 	    is_still_named(s->fd, s->part))
@@ -243,33 +250,12 @@ tpi_sink_close(struct tpi_sink *s)
 	tp_mem_free(s->alloc, s, 1, sizeof(*s));
 }
 
-/* All of buf to the file at offset. */
-static enum tp_status
-write_at(const struct tpi_sink *s, uint64_t offset, const void *buf, size_t n,
-    struct tp_err *err)
-{
-	const char *p = buf;
-
-	while (n > 0) {
-		ssize_t done = pwrite(s->fd, p, n, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return tp_fail_errno(err, TP_EOUTPUT, errno,
-			    "write of %zu bytes at %" PRIu64, n, offset);
-		p += done;
-		offset += (uint64_t)done;
-		n -= (size_t)done;
-	}
-	return TP_OK;
-}
-
+/* The buffered bytes to the file, now. */
 static enum tp_status
 write_buffered(struct tpi_sink *s, struct tp_err *err)
 {
-	enum tp_status rc =
-	    write_at(s, s->size - s->n_buffered, s->buf, s->n_buffered, err);
+	enum tp_status rc = tpi_write_at(
+	    s->fd, s->size - s->n_buffered, s->buf, s->n_buffered, err);
 
 	if (!rc)
 		s->n_buffered = 0;
@@ -280,7 +266,21 @@ write_buffered(struct tpi_sink *s, struct tp_err *err)
 static enum tp_status
 make_room(struct tpi_sink *s, struct tp_err *err)
 {
-	return s->n_buffered == TPI_CHUNK ? write_buffered(s, err) : TP_OK;
+	enum tp_status rc;
+
+	if (s->n_buffered < TPI_CHUNK)
+		return TP_OK;
+	if (!s->behind && !s->tried_behind && s->size >= BEHIND_MIN) {
+		s->tried_behind = true;
+		s->behind = tpi_behind_new(s->alloc, s->fd, TPI_CHUNK);
+	}
+	if (!s->behind)
+		return write_buffered(s, err);
+	rc = tpi_behind_give(
+	    s->behind, &s->buf, s->n_buffered, s->size - s->n_buffered, err);
+	if (!rc)
+		s->n_buffered = 0;
+	return rc;
 }
 
 enum tp_status
@@ -293,7 +293,7 @@ tpi_sink_write(
 	if (n >= TPI_CHUNK) {
 		rc = write_buffered(s, err);
 		if (!rc)
-			rc = write_at(s, s->size, p, n, err);
+			rc = tpi_write_at(s->fd, s->size, p, n, err);
 		if (!rc)
 			s->size += n;
 		return rc;
@@ -411,7 +411,9 @@ tpi_sink_patch(struct tpi_sink *s, uint64_t offset, const void *buf, size_t n,
 		    "a patch of %zu bytes at %" PRIu64 " in a file of %" PRIu64,
 		    n, offset, s->size);
 	rc = write_buffered(s, err);
-	return rc ? rc : write_at(s, offset, buf, n, err);
+	if (!rc)
+		rc = tpi_behind_wait(s->behind, err);
+	return rc ? rc : tpi_write_at(s->fd, offset, buf, n, err);
 }
 
 uint64_t
@@ -438,6 +440,8 @@ tpi_sink_flush(struct tpi_sink *s, struct tp_err *err)
 {
 	enum tp_status rc = write_buffered(s, err);
 
+	if (!rc)
+		rc = tpi_behind_wait(s->behind, err);
 	if (!rc && s->part && must_sync(s) && fsync(s->fd))
 		return tp_fail_errno(
 		    err, TP_EOUTPUT, errno, "flush to the disk");
