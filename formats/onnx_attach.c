@@ -275,7 +275,8 @@ tpi_onnx_attach(struct tp_reader *r, size_t i, struct tp_err *err)
 	if (!s.is_slot)
 		rc = no_memory(err);
 	if (!rc)
-		rc = tpi_wire_open(&s.w, r->alloc, r->sources[0], err);
+		rc = tpi_wire_open(
+		    &s.w, r->alloc, r->sources[0], r->sources[0]->size, err);
 	if (!rc)
 		rc = mark_slots(&s, err);
 	if (!rc)

@@ -11,6 +11,7 @@
 
 #include "onnx_dtype.h"
 #include "onnx_read.h"
+#include "stream_entry.h"
 
 #include "banned.h"
 
@@ -127,7 +128,7 @@ check_indices(struct tp_reader *r, const struct tp_entry *e,
 	struct tp_stream *s = NULL;
 	enum tp_status rc;
 
-	rc = tp_stream_storage(r, info->indices, &s, err);
+	rc = tpi_stream_storage_of(r, info->indices, e->name, &s, err);
 	for (uint64_t i = 0; !rc && i < info->n_values; i++) {
 		if (size)
 			rc = tp_stream_read(s, raw, size, err);
@@ -342,6 +343,7 @@ tpi_onnx_add_slot(struct tp_reader *r, const struct tpi_onnx_slot *slot,
 	    .origin = origin_of(slot->kind)};
 	struct tp_sparse_info info = {.n_values = 0};
 	int64_t shape[TP_MAX_RANK];
+	size_t n_before = r->n_storages;
 	enum tp_status rc;
 
 	if (slot->kind == TPI_SLOT_INITIALIZER ||
@@ -358,5 +360,10 @@ tpi_onnx_add_slot(struct tp_reader *r, const struct tpi_onnx_slot *slot,
 	} else {
 		rc = attribute(r, slot, &e, shape, err);
 	}
-	return rc ? rc : tpi_reader_add(r, &e, TP_NO_OFFSET, err);
+	if (!rc)
+		rc = tpi_reader_add(r, &e, TP_NO_OFFSET, err);
+	if (!rc)
+		tpi_onnx_name_storages(
+		    r, n_before, r->entries[r->n_entries - 1].name);
+	return rc;
 }

@@ -286,6 +286,15 @@ tpi_onnx_add_payload(struct tp_reader *r, const TpOnnx__TensorProto *t,
 	return add_external(r, t, what, e, storage, err);
 }
 
+void
+tpi_onnx_name_storages(struct tp_reader *r, size_t first, struct tp_str name)
+{
+	struct tpi_onnx_reader *o = r->priv;
+
+	for (size_t i = first; i < o->n_origins; i++)
+		o->origins[i].what = name;
+}
+
 enum tp_status
 tpi_onnx_stream(struct tp_reader *r, size_t storage, struct tp_stream **out,
     struct tp_err *err)

@@ -4,60 +4,7 @@
  */
 #include "onnx_read.h"
 
-#include <inttypes.h>
-
-#include "proto_wire.h"
-
 #include "banned.h"
-
-/*
- * Confidence that n bytes begin a ModelProto: fields of the outermost message
- * one after the other, each with a number and a type that it has. There is no
- * magic, so this never outbids a format that has one.
- */
-int
-tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size)
-{
-	const ProtobufCMessageDescriptor *desc =
-	    &tp_onnx__model_proto__descriptor;
-	const ProtobufCFieldDescriptor *f;
-	enum tpi_wire_type type;
-	struct tpi_wire w;
-	uint32_t number;
-	uint64_t v, at;
-	int n_known = 0;
-
-	tpi_wire_memory(&w, head, n);
-	while (w.pos < n && n_known < 4) {
-		/* What the head cuts off is no one's fault. */
-		at = w.pos;
-		if (tpi_wire_tag(&w, n, &number, &type, NULL)) {
-			if (n - at >= 10 || n == file_size)
-				return 0;
-			break;
-		}
-		f = protobuf_c_message_descriptor_get_field(desc, number);
-		if (!f || type == TPI_WIRE_FIXED32 ||
-		    type == TPI_WIRE_FIXED64 || type > TPI_WIRE_BYTES ||
-		    (type == TPI_WIRE_VARINT) !=
-			(f->type == PROTOBUF_C_TYPE_INT64))
-			return 0;
-		if (tpi_wire_varint(&w, n, &v, NULL))
-			break;
-		if (number == 1 && (v == 0 || v > 1000))
-			return 0;
-		if (type == TPI_WIRE_BYTES) {
-			if (v > file_size - w.pos)
-				break;
-			if (v > n - w.pos)
-				w.pos = n;
-			else
-				w.pos += v;
-		}
-		n_known++;
-	}
-	return n_known >= 3 ? 50 : n_known * 10;
-}
 
 static enum tp_status
 add_metadata(

@@ -54,12 +54,18 @@ enum tp_status tpi_onnx_add_payload(struct tp_reader *r,
 enum tp_status tpi_onnx_add_memory(struct tp_reader *r, const void *data,
     uint64_t nbytes, struct tp_str what, size_t *storage, struct tp_err *err);
 
+/*
+ * The storages from number `first` on belong to a tensor of that name, which
+ * stays: until now they had the name in the tree.
+ */
+void tpi_onnx_name_storages(
+    struct tp_reader *r, size_t first, struct tp_str name);
+
 /* How the weights are quantized, as DequantizeLinear nodes say. */
 enum tp_status tpi_onnx_add_quantizers(struct tp_reader *r,
     const struct tpi_onnx_slots *slots, struct tp_err *err);
 
 /* The functions of the descriptor. */
-int tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size);
 enum tp_status tpi_onnx_open(struct tp_reader *r, struct tp_err *err);
 enum tp_status tpi_onnx_stream(struct tp_reader *r, size_t storage,
     struct tp_stream **out, struct tp_err *err);

@@ -10,6 +10,70 @@
 
 #include "banned.h"
 
+/*
+ * Confidence that n bytes begin a ModelProto: fields of the outermost message
+ * one after the other, each with a number and a type that it has. There is no
+ * magic, so this never outbids a format that has one.
+ */
+int
+tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size)
+{
+	const ProtobufCMessageDescriptor *desc =
+	    &tp_onnx__model_proto__descriptor;
+	const ProtobufCFieldDescriptor *f;
+	enum tpi_wire_type type;
+	struct tpi_wire w;
+	uint32_t number;
+	uint64_t v, at;
+	int n_known = 0;
+
+	tpi_wire_memory(&w, head, n);
+	while (w.pos < n && n_known < 4) {
+		/* What the head cuts off is no one's fault. */
+		at = w.pos;
+		if (tpi_wire_tag(&w, n, &number, &type, NULL)) {
+			if (n - at >= 10 || n == file_size)
+				return 0;
+			break;
+		}
+		f = protobuf_c_message_descriptor_get_field(desc, number);
+		if (!f || type == TPI_WIRE_FIXED32 ||
+		    type == TPI_WIRE_FIXED64 || type > TPI_WIRE_BYTES ||
+		    (type == TPI_WIRE_VARINT) !=
+			(f->type == PROTOBUF_C_TYPE_INT64))
+			return 0;
+		if (tpi_wire_varint(&w, n, &v, NULL))
+			break;
+		if (number == 1 && (v == 0 || v > 1000))
+			return 0;
+		if (type == TPI_WIRE_BYTES) {
+			if (v > file_size - w.pos)
+				break;
+			if (v > n - w.pos)
+				w.pos = n;
+			else
+				w.pos += v;
+		}
+		n_known++;
+	}
+	return n_known >= 3 ? 50 : n_known * 10;
+}
+
+/* A file that does not even begin like a model gets told so. */
+static enum tp_status
+explain(const struct tpi_source *src, struct tp_err *err)
+{
+	struct tp_err why = err ? *err : (struct tp_err)TP_ERR_INIT;
+	uint8_t head[64];
+	size_t n = src->size < sizeof(head) ? (size_t)src->size : sizeof(head);
+
+	if (tpi_source_read(src, 0, head, n, NULL) ||
+	    tpi_onnx_probe(head, n, src->size))
+		return TP_EFORMAT;
+	return tp_fail(
+	    err, TP_EFORMAT, why.offset, "not an ONNX model: %s", why.msg);
+}
+
 enum tp_status
 tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
     const struct tpi_source *src, const struct tp_limits *limits,
@@ -22,21 +86,20 @@ tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
 	enum tp_status rc;
 
 	*t = (struct tpi_onnx_tree){.alloc = alloc, .skim.alloc = alloc};
-	rc = tpi_wire_open(&w, alloc, src, err);
+	rc = tpi_wire_open(&w, alloc, src, src->size, err);
 	if (rc)
 		return rc;
 	rc = tpi_skim(&t->skim, alloc, &w, src->size, desc, TPI_SKIM_PAYLOADS,
 	    limits, err);
 	tpi_wire_close(&w);
 	if (rc)
-		return rc;
+		return rc == TP_EFORMAT ? explain(src, err) : rc;
 	rc = tpi_proto_unpack(
 	    alloc, desc, t->skim.copy.data, t->skim.copy.n, &m, err);
 	tpi_copy_release(&t->skim.copy);
 	t->model = (TpOnnx__ModelProto *)m;
 	if (!rc && !t->model->graph)
-		rc = tp_fail(
-		    err, TP_EFORMAT, 0, "no graph: this is no ONNX model");
+		rc = tp_fail(err, TP_EFORMAT, 0, "not an ONNX model: no graph");
 	if (rc)
 		tpi_onnx_tree_release(t);
 	return rc;

@@ -16,6 +16,9 @@ struct tpi_onnx_tree {
 	struct tpi_skim skim;
 };
 
+/* Of the descriptor: how sure that a file begins like a model. */
+int tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size);
+
 /* Read a model that has a graph. On failure *t is released. */
 enum tp_status tpi_onnx_tree_read(struct tpi_onnx_tree *t,
     const struct tp_alloc *alloc, const struct tpi_source *src,

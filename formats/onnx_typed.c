@@ -92,7 +92,8 @@ numbers_open(
 		v->piece = TP_NONE;
 		v->run_end = t->payload->offset + t->payload->nbytes;
 	}
-	if (tpi_wire_open(&v->w, t->alloc, t->src, err))
+	if (tpi_wire_open(&v->w, t->alloc, t->src,
+		v->run_end ? t->payload->nbytes : TPI_WIRE_WINDOW, err))
 		return TP_ENOMEM;
 	v->w.pos = v->run_end ? t->payload->offset : 0;
 	v->end = v->w.pos;

@@ -26,6 +26,9 @@
  */
 #define MAX_MERGES 100
 
+/* Beyond this no limit goes: protobuf-c recurses. */
+#define MAX_DEPTH 1000
+
 /* The number of TensorProto.name. */
 #define NAME_FIELD 8
 
@@ -523,7 +526,7 @@ tpi_skim(struct tpi_skim *s, const struct tp_alloc *alloc, struct tpi_wire *w,
 	    .w = w,
 	    .mode = mode,
 	    .budget = limits->directory_bytes,
-	    .depth = limits->depth};
+	    .depth = limits->depth < MAX_DEPTH ? limits->depth : MAX_DEPTH};
 	enum tp_status rc;
 
 	*s = (struct tpi_skim){.alloc = alloc, .copy.alloc = alloc};

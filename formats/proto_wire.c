@@ -17,14 +17,18 @@
 
 enum tp_status
 tpi_wire_open(struct tpi_wire *w, const struct tp_alloc *alloc,
-    const struct tpi_source *src, struct tp_err *err)
+    const struct tpi_source *src, uint64_t expected, struct tp_err *err)
 {
 	*w = (struct tpi_wire){
 	    .alloc = alloc, .src = src, .ahead = SMALL, .size = src->size};
-	w->buf = tp_mem_array(alloc, TPI_WIRE_WINDOW, 1);
+	w->cap =
+	    expected < TPI_WIRE_WINDOW ? (size_t)expected : TPI_WIRE_WINDOW;
+	if (w->cap < SMALL)
+		w->cap = SMALL;
+	w->buf = tp_mem_array(alloc, w->cap, 1);
 	if (!w->buf)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "out of memory for a window of %zu bytes", TPI_WIRE_WINDOW);
+		    "out of memory for a window of %zu bytes", w->cap);
 	w->data = w->buf;
 	return TP_OK;
 }
@@ -38,7 +42,7 @@ tpi_wire_memory(struct tpi_wire *w, const void *data, size_t n)
 void
 tpi_wire_close(struct tpi_wire *w)
 {
-	tp_mem_free(w->alloc, w->buf, TPI_WIRE_WINDOW, 1);
+	tp_mem_free(w->alloc, w->buf, w->cap, 1);
 	*w = (struct tpi_wire){.src = NULL};
 }
 
@@ -72,8 +76,7 @@ tpi_wire_peek(
 			return rc;
 		w->begin = w->pos;
 		w->n_data = have;
-		w->ahead = w->ahead * 2 < TPI_WIRE_WINDOW ? w->ahead * 2
-							  : TPI_WIRE_WINDOW;
+		w->ahead = w->ahead * 2 < w->cap ? w->ahead * 2 : w->cap;
 	}
 	*out = n ? w->data + (size_t)(w->pos - w->begin) : w->data;
 	return TP_OK;
@@ -89,7 +92,7 @@ tpi_wire_read(struct tpi_wire *w, void *buf, size_t n, struct tp_err *err)
 
 	while (n) {
 		part = in_window(w);
-		if (!part && n >= TPI_WIRE_WINDOW) {
+		if (!part && n >= w->cap) {
 			rc = tpi_source_read(w->src, w->pos, to, n, err);
 			w->pos += n;
 			return rc;

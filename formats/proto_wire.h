@@ -41,8 +41,9 @@ enum tpi_wire_type {
 struct tpi_wire {
 	const struct tp_alloc *alloc;
 	const struct tpi_source *src; /* NULL: data is all there is */
-	uint8_t *buf;		      /* TPI_WIRE_WINDOW bytes, or NULL */
-	const uint8_t *data;	      /* the window */
+	uint8_t *buf;		      /* cap bytes, or NULL */
+	size_t cap;
+	const uint8_t *data; /* the window */
 	size_t n_data;
 	uint64_t begin; /* where it lies */
 	size_t ahead;	/* how much the next fill reads */
@@ -50,13 +51,16 @@ struct tpi_wire {
 	uint64_t size;	/* of all */
 };
 
-/* Over a file, or over bytes in memory, which are borrowed. */
+/*
+ * Over a file, of which about `expected` bytes will be read, or over bytes in
+ * memory, which are borrowed.
+ */
 enum tp_status tpi_wire_open(struct tpi_wire *w, const struct tp_alloc *alloc,
-    const struct tpi_source *src, struct tp_err *err);
+    const struct tpi_source *src, uint64_t expected, struct tp_err *err);
 void tpi_wire_memory(struct tpi_wire *w, const void *data, size_t n);
 void tpi_wire_close(struct tpi_wire *w);
 
-/* Borrow the next n <= TPI_WIRE_WINDOW bytes, which must exist. */
+/* Borrow the next n <= 16 bytes, which must exist. */
 enum tp_status tpi_wire_peek(
     struct tpi_wire *w, size_t n, const uint8_t **out, struct tp_err *err);
 

@@ -708,6 +708,33 @@ test_large(void **state)
 	assert_int_equal(a.n_live, 0);
 }
 
+/* Numbers that were two when the file was opened are one when it is read. */
+static void
+test_changed(void **state)
+{
+	struct wire t = tensor(6, 2), g = {.n = 0};
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_stream *s = NULL;
+	struct tp_reader *r = NULL;
+	uint8_t buf[8];
+	int fd;
+
+	(void)state;
+	wire_bytes(&t, 5, "\1\2", 2);
+	wire_msg(&g, 5, &t);
+	assert_int_equal(open_graph(&g, 0, &r, NULL), TP_OK);
+	fd = open(tp_reader_file(r, 0, NULL), O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(
+	    pwrite(fd, "\x81\2", 2, (off_t)tp_reader_storage(r, 0)->offset), 2);
+	close(fd);
+	assert_int_equal(tp_stream_entry(r, 0, &s, NULL), TP_OK);
+	assert_int_equal(tp_stream_read(s, buf, 8, &err), TP_EIO);
+	assert_non_null(strstr(err.msg, "tensor 't': the file has changed"));
+	tp_stream_close(s);
+	tp_close(r);
+}
+
 /* A million values with a tag each: no memory for each of them. */
 static void
 test_many_unpacked(void **state)
@@ -901,6 +928,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_large, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_many_unpacked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_deep, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 	};

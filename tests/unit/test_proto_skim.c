@@ -589,7 +589,8 @@ test_file_with_hole(void **state)
 	fail_alloc_init(&f, 0);
 	assert_int_equal(tpi_source_open(&f.alloc, path, &src, NULL), TP_OK);
 	assert_int_equal(src->size, m.n + hole + tail.n);
-	assert_int_equal(tpi_wire_open(&in, &f.alloc, src, NULL), TP_OK);
+	assert_int_equal(
+	    tpi_wire_open(&in, &f.alloc, src, src->size, NULL), TP_OK);
 	assert_int_equal(tpi_skim(&s, &f.alloc, &in, src->size,
 			     &tp_onnx__model_proto__descriptor,
 			     TPI_SKIM_PAYLOADS, &limits, NULL),
