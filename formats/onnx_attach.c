@@ -44,19 +44,10 @@ name_of(const TpOnnx__TensorProto *t)
 			   : TP_STR("(attribute of a node)");
 }
 
+/* What is dropped stays in the arena of the tree until that goes. */
 static void
-drop_bytes(const struct tp_alloc *alloc, ProtobufCBinaryData *b)
+drop_location(TpOnnx__TensorProto *t)
 {
-	tpi_proto_mfree(alloc, b->data);
-	*b = (ProtobufCBinaryData){0, NULL};
-}
-
-static void
-drop_location(const struct tp_alloc *alloc, TpOnnx__TensorProto *t)
-{
-	for (size_t i = 0; i < t->n_external_data; i++)
-		tpi_proto_free(alloc, &t->external_data[i]->base);
-	tpi_proto_mfree(alloc, t->external_data);
 	t->external_data = NULL;
 	t->n_external_data = 0;
 	t->has_data_location = 0;
@@ -64,28 +55,23 @@ drop_location(const struct tp_alloc *alloc, TpOnnx__TensorProto *t)
 }
 
 static void
-empty_tensor(const struct tp_alloc *alloc, TpOnnx__TensorProto *t)
+empty_tensor(TpOnnx__TensorProto *t)
 {
-	drop_bytes(alloc, &t->raw_data);
+	t->raw_data = (ProtobufCBinaryData){0, NULL};
 	t->has_raw_data = 0;
-	drop_location(alloc, t);
+	drop_location(t);
 }
 
 /* Numbers and strings of a Constant; its tensors are emptied as tensors. */
 static void
-empty_attribute(const struct tp_alloc *alloc, TpOnnx__AttributeProto *a)
+empty_attribute(TpOnnx__AttributeProto *a)
 {
 	a->has_f = a->has_i = a->has_s = 0;
 	a->f = 0;
 	a->i = 0;
-	drop_bytes(alloc, &a->s);
-	tpi_proto_mfree(alloc, a->floats);
+	a->s = (ProtobufCBinaryData){0, NULL};
 	a->floats = NULL;
-	tpi_proto_mfree(alloc, a->ints);
 	a->ints = NULL;
-	for (size_t i = 0; i < a->n_strings; i++)
-		drop_bytes(alloc, &a->strings[i]);
-	tpi_proto_mfree(alloc, a->strings);
 	a->strings = NULL;
 	a->n_floats = a->n_ints = a->n_strings = 0;
 }
@@ -114,7 +100,7 @@ mark_slots(struct strip *s, struct tp_err *err)
 			s->is_slot[tpi_onnx_payload_of(slot->sparse->indices)] =
 			    1;
 		if (slot->attribute)
-			empty_attribute(s->r->alloc, slot->attribute);
+			empty_attribute(slot->attribute);
 	}
 	tpi_onnx_slots_release(&slots);
 	return TP_OK;
@@ -191,17 +177,14 @@ read_external(struct strip *s, TpOnnx__TensorProto *t, struct tp_err *err)
 		    " bytes are too many to stay in the graph",
 		    TP_BRIEF(what), e.nbytes);
 	if (!rc) {
-		data = tpi_proto_malloc(alloc, n ? n : 1);
+		data = tpi_arena_array(&s->tree.arena, n ? n : 1, 1);
 		rc = data ? tpi_source_read(src, x.offset, data, n, err)
 			  : no_memory(err);
 	}
 	tpi_source_close(src);
-	if (rc) {
-		tpi_proto_mfree(alloc, data);
+	if (rc)
 		return rc;
-	}
-	drop_location(alloc, t);
-	drop_bytes(alloc, &t->raw_data);
+	drop_location(t);
 	t->raw_data = (ProtobufCBinaryData){n, data};
 	t->has_raw_data = 1;
 	return TP_OK;
@@ -220,13 +203,12 @@ fill_tensor(struct strip *s, TpOnnx__TensorProto **at, struct tp_err *err)
 
 	rc = read_pieces(s, tpi_onnx_payload_of(*at), &data, &n, err);
 	if (!rc)
-		rc = tpi_proto_unpack(alloc, &tp_onnx__tensor_proto__descriptor,
-		    data, n, &m, err);
+		rc = tpi_proto_unpack_in(&s->tree.arena,
+		    &tp_onnx__tensor_proto__descriptor, data, n, &m, err);
 	tp_mem_free(alloc, data, n, 1);
 	if (rc)
 		return rc;
 	t = (TpOnnx__TensorProto *)m;
-	tpi_proto_free(alloc, &(*at)->base);
 	*at = t;
 	if (t->has_data_location && t->data_location == 1)
 		rc = read_external(s, t, err);
@@ -240,7 +222,7 @@ visit(void *ctx, TpOnnx__TensorProto **at, struct tp_err *err)
 
 	if (!s->is_slot[tpi_onnx_payload_of(*at)])
 		return fill_tensor(s, at, err);
-	empty_tensor(s->r->alloc, *at);
+	empty_tensor(*at);
 	return TP_OK;
 }
 

@@ -85,7 +85,8 @@ tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
 	struct tpi_wire w;
 	enum tp_status rc;
 
-	*t = (struct tpi_onnx_tree){.alloc = alloc, .skim.alloc = alloc};
+	*t = (struct tpi_onnx_tree){.skim.alloc = alloc};
+	tpi_arena_init(&t->arena, alloc);
 	rc = tpi_wire_open(&w, alloc, src, src->size, err);
 	if (rc)
 		return rc;
@@ -94,8 +95,8 @@ tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
 	tpi_wire_close(&w);
 	if (rc)
 		return rc == TP_EFORMAT ? explain(src, err) : rc;
-	rc = tpi_proto_unpack(
-	    alloc, desc, t->skim.copy.data, t->skim.copy.n, &m, err);
+	rc = tpi_proto_unpack_in(
+	    &t->arena, desc, t->skim.copy.data, t->skim.copy.n, &m, err);
 	tpi_copy_release(&t->skim.copy);
 	t->model = (TpOnnx__ModelProto *)m;
 	if (!rc && !t->model->graph)
@@ -108,9 +109,8 @@ tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
 void
 tpi_onnx_tree_release(struct tpi_onnx_tree *t)
 {
-	if (t->model)
-		tpi_proto_free(t->alloc, &t->model->base);
 	t->model = NULL;
+	tpi_arena_release(&t->arena);
 	tpi_skim_release(&t->skim);
 }
 

@@ -10,7 +10,7 @@
 #include "proto_skim.h"
 
 struct tpi_onnx_tree {
-	const struct tp_alloc *alloc;
+	struct tpi_arena arena; /* the model, and what is put into it */
 	/* raw_data of each tensor is a number in skim (its copy is gone). */
 	TpOnnx__ModelProto *model;
 	struct tpi_skim skim;

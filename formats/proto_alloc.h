@@ -15,21 +15,14 @@
 #include "tp/alloc.h"
 #include "tp/error.h"
 
-/* What protobuf-c calls; init it, pass &a.base, as long as the calls last. */
-struct tpi_proto_alloc {
-	ProtobufCAllocator base;
-	const struct tp_alloc *alloc;
-	int failed; /* an allocation did */
-};
-
-void tpi_proto_alloc_init(
-    struct tpi_proto_alloc *a, const struct tp_alloc *alloc);
-
-/* n bytes that tpi_proto_free and protobuf-c can free; NULL: no memory. */
-void *tpi_proto_malloc(const struct tp_alloc *alloc, size_t n);
-void tpi_proto_mfree(const struct tp_alloc *alloc, void *p);
+#include "arena.h"
 
 enum tp_status tpi_proto_unpack(const struct tp_alloc *alloc,
+    const ProtobufCMessageDescriptor *desc, const void *data, size_t n,
+    ProtobufCMessage **out, struct tp_err *err);
+
+/* The same into an arena: nothing of it is freed before that is. */
+enum tp_status tpi_proto_unpack_in(struct tpi_arena *arena,
     const ProtobufCMessageDescriptor *desc, const void *data, size_t n,
     ProtobufCMessage **out, struct tp_err *err);
 

@@ -60,7 +60,7 @@ enum tp_status tpi_wire_open(struct tpi_wire *w, const struct tp_alloc *alloc,
 void tpi_wire_memory(struct tpi_wire *w, const void *data, size_t n);
 void tpi_wire_close(struct tpi_wire *w);
 
-/* Borrow the next n <= 16 bytes, which must exist. */
+/* Borrow the next n <= 4096 bytes, which must exist. */
 enum tp_status tpi_wire_peek(
     struct tpi_wire *w, size_t n, const uint8_t **out, struct tp_err *err);
 
