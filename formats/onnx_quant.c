@@ -19,36 +19,35 @@
 /* Slots by scope and local name, which is the number of their entry. */
 struct names {
 	struct tp_map map;
-	struct tpi_arena arena;
+	struct tpi_arena arena; /* keys that are in the map */
+	struct tpi_copy key;	/* one to look for */
 	const struct tpi_onnx_slots *slots;
 };
 
-static bool
-make_key(struct names *n, size_t scope, struct tp_str local, struct tp_str *key)
+static struct tp_str
+make_key(char *p, size_t scope, struct tp_str local)
 {
-	char *p = tpi_arena_array(&n->arena, local.len + sizeof(scope), 1);
-
-	if (!p)
-		return false;
 	memcpy(p, &scope, sizeof(scope));
 	memcpy(p + sizeof(scope), local.s, local.len);
-	*key = (struct tp_str){p, local.len + sizeof(scope)};
-	return true;
+	return (struct tp_str){p, local.len + sizeof(scope)};
 }
 
 static enum tp_status
 add_names(struct names *n, struct tp_err *err)
 {
 	const struct tpi_onnx_slot *slot;
-	struct tp_str key;
 	enum tp_status rc = TP_OK;
+	char *p;
 
 	for (size_t i = 0; i < n->slots->n_items && !rc; i++) {
 		slot = &n->slots->items[i];
-		if (!make_key(n, slot->scope, slot->local, &key))
+		p = tpi_arena_array(
+		    &n->arena, slot->local.len + sizeof(slot->scope), 1);
+		if (!p)
 			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 			    "out of memory for names");
-		rc = tp_map_add(&n->map, key, i, NULL, err);
+		rc = tp_map_add(&n->map, make_key(p, slot->scope, slot->local),
+		    i, NULL, err);
 	}
 	return rc;
 }
@@ -58,20 +57,23 @@ static enum tp_status
 find_input(struct names *n, const struct tpi_onnx_dequantizer *d, size_t i,
     size_t *entry, struct tp_err *err)
 {
-	struct tp_str name, key;
+	struct tp_str name;
+	enum tp_status rc;
+	uint8_t *p;
 
 	*entry = TP_NONE;
 	if (i >= d->node->n_input)
 		return TP_OK;
 	name = tpi_onnx_str(d->node->input[i]);
+	n->key.n = 0;
+	rc = tpi_copy_add(&n->key, name.len + sizeof(d->scope), &p, err);
+	if (rc)
+		return rc;
 	for (size_t scope = d->scope; name.len && scope != TP_NONE;
-	     scope = n->slots->scopes[scope].parent) {
-		if (!make_key(n, scope, name, &key))
-			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-			    "out of memory for names");
-		if (tp_map_find(&n->map, key, entry))
-			return TP_OK;
-	}
+	     scope = n->slots->scopes[scope].parent)
+		if (tp_map_find(
+			&n->map, make_key((char *)p, scope, name), entry))
+			break;
 	return TP_OK;
 }
 
@@ -168,7 +170,7 @@ enum tp_status
 tpi_onnx_add_quantizers(
     struct tp_reader *r, const struct tpi_onnx_slots *slots, struct tp_err *err)
 {
-	struct names n = {.slots = slots};
+	struct names n = {.slots = slots, .key.alloc = r->alloc};
 	enum tp_status rc;
 
 	if (!slots->n_dequantizers)
@@ -180,5 +182,6 @@ tpi_onnx_add_quantizers(
 		rc = add_quantizer(r, &n, &slots->dequantizers[i], err);
 	tp_map_release(&n.map);
 	tpi_arena_release(&n.arena);
+	tpi_copy_release(&n.key);
 	return rc;
 }

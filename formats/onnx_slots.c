@@ -34,6 +34,12 @@ static const struct {
 };
 #define N_FORMS (sizeof(constant_forms) / sizeof(constant_forms[0]))
 
+/*
+ * For the paths and names of inner graphs. Each repeats what is around it, so a
+ * small file could ask for much more than it holds.
+ */
+#define MAX_NAMES ((uint64_t)64 << 20)
+
 /* A graph or a function body under way. */
 struct level {
 	TpOnnx__NodeProto **nodes;
@@ -536,7 +542,9 @@ tpi_onnx_slots_find(struct tpi_onnx_slots *s, const struct tp_alloc *alloc,
 {
 	struct walk w = {.s = s,
 	    .constants = constants,
-	    .bytes_left = limits->directory_bytes};
+	    .bytes_left = limits->directory_bytes < MAX_NAMES
+			      ? limits->directory_bytes
+			      : MAX_NAMES};
 	enum tp_status rc;
 
 	*s = (struct tpi_onnx_slots){.alloc = alloc};
