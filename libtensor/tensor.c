@@ -53,11 +53,12 @@ check_inside(const struct tp_tensor *t, struct tp_err *err)
 	    sizes, tp_tensor_strides(t), t->rank, &low, &high, err);
 	if (rc || t->n_elems == 0)
 		return rc;
-	if (t->first > INT64_MAX || (int64_t)t->first < -low)
+	if (t->first <= INT64_MAX && (int64_t)t->first + low < 0)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "strides reach %" PRId64 " elements before the storage",
-		    -low - (int64_t)t->first);
-	if (tp_add_u64(t->first, (uint64_t)high, &n_reached) ||
+		    "strides reach element %" PRId64 " of the storage",
+		    (int64_t)t->first + low);
+	if (t->first > INT64_MAX ||
+	    tp_add_u64(t->first, (uint64_t)high, &n_reached) ||
 	    tp_add_u64(n_reached, 1, &n_reached))
 		return tp_fail(
 		    err, TP_EARG, TP_NO_OFFSET, "element offset overflows");
