@@ -96,6 +96,9 @@ inspect_select(struct inspect_file *f)
 		if (cli_filter_takes(&inspect_options.filter, e->name))
 			f->order[f->n++] = i;
 	}
+	if (n > 0 && f->n == 0 && !cli_common.quiet)
+		cli_message_about(f->path,
+		    "none of %zu tensors has a name that was asked for", n);
 	sorting = f;
 	if (inspect_options.sort == SORT_NAME)
 		qsort(f->order, f->n, sizeof(f->order[0]), by_name);
