@@ -119,7 +119,7 @@ choose(struct tpi_onnx_out *o, enum reach reach, struct tp_err *err)
 	for (size_t i = 0; i < o->n_places; i++) {
 		size_t storage = o->places[i].storage;
 
-		if (o->places[i].external || !storage_moves(o, storage, reach))
+		if (!o->places[i].oldest || !storage_moves(o, storage, reach))
 			continue;
 		if (tp_round_up_u64(end, align, &offset) ||
 		    tp_add_u64(offset, o->m->storage_nbytes[storage], &end) ||

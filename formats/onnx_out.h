@@ -28,6 +28,7 @@ struct tpi_onnx_place {
 	struct tpi_onnx_payload payload;
 	size_t storage;
 	size_t next; /* place of the same storage, TP_NONE after the last */
+	bool oldest; /* the first place of its storage; last in the chain */
 	/* The field: raw_data of a tensor, or an unknown field. One is NULL. */
 	TpOnnx__TensorProto *tensor;
 	ProtobufCMessageUnknownField *unknown;

@@ -72,6 +72,7 @@ add_place(struct tpi_onnx_out *o, const struct tpi_onnx_payload *payload,
 	    .payload = *payload,
 	    .storage = storage,
 	    .next = o->first_place[storage],
+	    .oldest = o->first_place[storage] == TP_NONE,
 	};
 	rc = tpi_onnx_payload_measure(&p->payload, err);
 	if (rc)
