@@ -16,7 +16,7 @@ static bool
 chunk_is_possible(uint32_t stored, uint64_t nbytes)
 {
 	return stored > 0 && stored <= nbytes &&
-	       nbytes / TPI_DEFLATE_RATIO <= stored;
+	       nbytes <= (uint64_t)stored * TPI_DEFLATE_RATIO;
 }
 
 static enum tp_status
