@@ -95,6 +95,8 @@ there_and_back(struct totals *sum, const char *model, struct tp_reader *r,
 	snprintf(between, sizeof(between), "%s/middle%s", sum->folder, middle);
 	snprintf(back, sizeof(back), "%s/%04zu.%s.onnx", sum->folder,
 	    sum->n_models, name);
+	/* Some file systems flush when a rename replaces a file. */
+	remove(between);
 	if (!convert(model, name, r, NULL, between))
 		return false;
 	half = open_model(model, between);
