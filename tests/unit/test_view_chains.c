@@ -94,7 +94,7 @@ model_fill(
 }
 
 struct step {
-	enum {
+	enum step_kind {
 		SLICE,
 		SELECT,
 		TRANSPOSE,
@@ -209,7 +209,7 @@ random_step(const struct tp_tensor *t, const struct model *m, struct model *to,
 	enum tp_status rc = TP_OK;
 	int sign = rng(2) ? (int)m->rank : 0; /* negative axes at times */
 
-	s.kind = rng(N_STEPS);
+	s.kind = (enum step_kind)rng(N_STEPS);
 	if (m->rank == 0 && s.kind != UNSQUEEZE && s.kind != EXPAND)
 		return false;
 	if (m->rank) {
