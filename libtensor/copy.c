@@ -302,6 +302,9 @@ tp_tensor_contiguous(
 	enum tp_status rc;
 
 	*out = NULL;
+	if (t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "packing a sparse tensor; tp_to_dense first");
 	if (tp_tensor_is_row_major(t) && tp_tensor_data(t))
 		return tp_tensor_alias(t, out, err);
 	rc = tp_tensor_empty(tpi_storage_alloc(t->storage), t->dtype, sizes,

@@ -40,6 +40,9 @@ add_operand(struct tp_iter *it, unsigned k, const struct tp_tensor *t,
 	const struct tp_shape_ref to = {it->sizes, it->rank};
 	unsigned bits = tp_dtype_bits(t->dtype);
 
+	if (t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "a sparse operand; tp_to_dense first");
 	if (bits < 8)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "elements of dtype %s have no address of their own",

@@ -44,4 +44,17 @@ tpi_packed_put(uint8_t *p, size_t i, unsigned bits, unsigned code)
 		byte[1] = (uint8_t)(shifted >> 8);
 }
 
+/* Set the bits of an element that are zero so far, in any order. */
+static inline void
+tpi_packed_set(uint8_t *p, size_t i, unsigned bits, unsigned code)
+{
+	size_t at = i % 8 * bits;
+	uint8_t *byte = p + i / 8 * bits + at / 8;
+	unsigned shifted = code << at % 8;
+
+	byte[0] |= (uint8_t)shifted;
+	if (shifted >> 8)
+		byte[1] |= (uint8_t)(shifted >> 8);
+}
+
 #endif

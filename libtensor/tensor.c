@@ -9,6 +9,7 @@
 #include "tp/shape.h"
 
 #include "quantizer.h"
+#include "sparse.h"
 #include "storage.h"
 
 #include "banned.h"
@@ -184,9 +185,14 @@ tpi_tensor_derive(const struct tp_tensor *t, const int64_t *sizes,
     const int64_t *strides, unsigned rank, uint64_t first,
     struct tp_tensor **out, struct tp_err *err)
 {
-	enum tp_status rc = tp_tensor_new(
-	    t->storage, t->dtype, sizes, strides, rank, first, out, err);
+	enum tp_status rc;
 
+	*out = NULL;
+	if (t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "a view of a sparse tensor; tp_to_dense first");
+	rc = tp_tensor_new(
+	    t->storage, t->dtype, sizes, strides, rank, first, out, err);
 	if (rc)
 		return rc;
 	(*out)->is_view = true;
@@ -198,13 +204,19 @@ enum tp_status
 tp_tensor_alias(
     const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err)
 {
-	enum tp_status rc = tpi_tensor_derive(t, tp_tensor_sizes(t),
-	    tp_tensor_strides(t), t->rank, t->first, out, err);
+	enum tp_status rc;
 
+	*out = NULL;
+	rc = t->sparse ? tpi_sparse_shell(t->sparse->values, tp_tensor_sizes(t),
+			     t->rank, out, err)
+		       : tpi_tensor_derive(t, tp_tensor_sizes(t),
+			     tp_tensor_strides(t), t->rank, t->first, out, err);
 	if (rc)
 		return rc;
 	(*out)->is_view = t->is_view;
+	(*out)->is_inference = t->is_inference;
 	(*out)->quantizer = tpi_quantizer_ref(t->quantizer);
+	(*out)->sparse = tpi_sparse_ref(t->sparse);
 	return TP_OK;
 }
 
@@ -214,6 +226,7 @@ tp_tensor_free(struct tp_tensor *t)
 	if (!t)
 		return;
 	tpi_quantizer_unref(t->quantizer);
+	tpi_sparse_unref(t->sparse);
 	tp_storage_unref(t->storage);
 	tp_mem_free(t->alloc, t->heap_dims, 2 * t->rank, sizeof(int64_t));
 	tp_mem_free(t->alloc, t, 1, sizeof(*t));
@@ -274,7 +287,7 @@ first_byte(const struct tp_tensor *t, size_t *at)
 {
 	unsigned bits = tp_dtype_bits(t->dtype);
 
-	if (bits < 8 && t->first * bits % 8)
+	if (t->sparse || (bits < 8 && t->first * bits % 8))
 		return false;
 	*at = (size_t)(bits < 8 ? t->first * bits / 8 : t->first * (bits / 8));
 	return true;
@@ -383,6 +396,9 @@ may_overlap(const struct tp_tensor *t)
 enum tp_status
 tp_tensor_check_write(const struct tp_tensor *t, struct tp_err *err)
 {
+	if (t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "write to a sparse tensor; tp_to_dense first");
 	if (!tp_storage_data_mut(t->storage))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "write to a read-only tensor; a clone can be written");

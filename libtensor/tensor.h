@@ -18,6 +18,7 @@ struct tp_tensor {
 	uint64_t n_elems;
 	bool is_view, is_inference;
 	struct tp_quantizer *quantizer; /* NULL: plain numbers */
+	struct tp_sparse *sparse;	/* NULL: dense */
 	/* Sizes, then strides: inline up to rank 5, else 2 * rank on the heap.
 	 */
 	int64_t inline_dims[2 * TPI_INLINE_RANK];

@@ -30,6 +30,7 @@
 #include "tp/layout.h"
 #include "tp/quant.h"
 #include "tp/print.h"
+#include "tp/sparse.h"
 #include "tp/stats.h"
 
 #endif
