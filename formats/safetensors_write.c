@@ -204,6 +204,8 @@ open_files(struct tp_writer *w, struct output *o, struct tp_err *err)
 		rc = tpi_writer_add_sink(w, path, &o->files[i].sink, err);
 		if (!rc)
 			rc = write_header(w, o, &o->files[i], err);
+		if (!rc && o->plan.n_shards > 1)
+			rc = tpi_sink_idle(o->files[i].sink, err);
 	}
 	return rc;
 }
@@ -240,8 +242,11 @@ tpi_safetensors_put(struct tp_writer *w, size_t storage, struct tp_stream *s,
     struct tp_err *err)
 {
 	const struct output *o = w->priv;
+	const struct file *f = &o->files[o->plan.items[w->n_put].shard];
+	enum tp_status rc = tpi_sink_stream(f->sink, s, err);
 
 	(void)storage;
-	return tpi_sink_stream(
-	    o->files[o->plan.items[w->n_put].shard].sink, s, err);
+	if (!rc && w->n_put + 1 == f->first_item + f->n_items)
+		rc = tpi_sink_idle(f->sink, err);
+	return rc;
 }

@@ -331,8 +331,7 @@ tpi_shards_write_index(
 		goto out;
 	tp_json_init(&j, tpi_json_to_sink, &to, TP_JSON_PRETTY);
 	write_index(&j, w->model, p, sorted, name, name_size);
-	if (tp_json_finish(&j))
-		rc = to.rc;
+	rc = tp_json_finish(&j) ? to.rc : tpi_sink_idle(to.sink, err);
 out:
 	tp_mem_free(w->alloc, sorted, p->n_items, sizeof(*sorted));
 	return rc;

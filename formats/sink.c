@@ -44,7 +44,7 @@ struct tpi_sink {
 	int fd;
 	uint64_t size;	   /* bytes appended, the buffered ones included */
 	size_t n_buffered; /* the last of them, not written yet */
-	uint8_t *buf;	   /* TPI_CHUNK bytes */
+	uint8_t *buf; /* TPI_CHUNK bytes, or NULL while nothing is written */
 	struct tpi_behind *behind; /* NULL: this thread writes */
 	bool tried_behind;
 };
@@ -220,8 +220,7 @@ tpi_sink_open(const struct tp_alloc *alloc, const char *path, bool force,
 	s->fd = -1;
 	s->sync = sync;
 	s->force = force;
-	s->buf = tp_mem_array(alloc, TPI_CHUNK, 1);
-	rc = s->buf ? resolve(s, path, err) : out_of_memory(err);
+	rc = resolve(s, path, err);
 	if (!rc)
 		rc = open_target(s, err);
 	if (rc) {
@@ -262,6 +261,14 @@ write_buffered(struct tpi_sink *s, struct tp_err *err)
 	return rc;
 }
 
+static enum tp_status
+need_buffer(struct tpi_sink *s, struct tp_err *err)
+{
+	if (!s->buf)
+		s->buf = tp_mem_array(s->alloc, TPI_CHUNK, 1);
+	return s->buf ? TP_OK : out_of_memory(err);
+}
+
 /* Room for at least one byte behind the buffered ones. */
 static enum tp_status
 make_room(struct tpi_sink *s, struct tp_err *err)
@@ -269,7 +276,7 @@ make_room(struct tpi_sink *s, struct tp_err *err)
 	enum tp_status rc;
 
 	if (s->n_buffered < TPI_CHUNK)
-		return TP_OK;
+		return need_buffer(s, err);
 	if (!s->behind && !s->tried_behind && s->size >= BEHIND_MIN) {
 		s->tried_behind = true;
 		s->behind = tpi_behind_new(s->alloc, s->fd, TPI_CHUNK);
@@ -281,6 +288,23 @@ make_room(struct tpi_sink *s, struct tp_err *err)
 	if (!rc)
 		s->n_buffered = 0;
 	return rc;
+}
+
+enum tp_status
+tpi_sink_idle(struct tpi_sink *s, struct tp_err *err)
+{
+	enum tp_status rc = write_buffered(s, err);
+
+	if (!rc)
+		rc = tpi_behind_wait(s->behind, err);
+	if (rc)
+		return rc;
+	tpi_behind_free(s->behind);
+	s->behind = NULL;
+	s->tried_behind = false;
+	tp_mem_free(s->alloc, s->buf, TPI_CHUNK, 1);
+	s->buf = NULL;
+	return TP_OK;
 }
 
 enum tp_status
@@ -484,10 +508,11 @@ pour(struct tpi_sink *s, struct tp_err *err)
 	bool is_stdout = !strcmp(s->path, "-");
 	int out = is_stdout ? dup(STDOUT_FILENO)
 			    : open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	enum tp_status rc = TP_OK;
+	enum tp_status rc;
 
 	if (out < 0)
 		return tp_fail_errno(err, TP_EOUTPUT, errno, "open");
+	rc = need_buffer(s, err);
 	for (uint64_t at = 0; at < s->size && !rc;) {
 		ssize_t n = pread(s->fd, s->buf, TPI_CHUNK, (off_t)at);
 

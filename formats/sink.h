@@ -44,6 +44,13 @@ enum tp_status tpi_sink_align(
 enum tp_status tpi_sink_stream(
     struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err);
 
+/*
+ * Write out what is buffered and give buffers and threads back until the next
+ * write: for
+ * outputs of many files, of which one is written at a time.
+ */
+enum tp_status tpi_sink_idle(struct tpi_sink *s, struct tp_err *err);
+
 /* Overwrite bytes that were written before. */
 enum tp_status tpi_sink_patch(struct tpi_sink *s, uint64_t offset,
     const void *buf, size_t n, struct tp_err *err);

@@ -420,6 +420,28 @@ twenty_shards(void **state)
 	tp_close(set);
 }
 
+/* Files wait for their tensors without buffers: memory does not add up. */
+static void
+many_shards_need_no_memory(void **state)
+{
+	struct tp_create_options options = {.max_shard_size = 1};
+	struct temp_dir *d = *state;
+	struct tp_reader *r;
+	uint64_t nbytes[100];
+	struct fail_alloc a;
+
+	for (size_t i = 0; i < 100; i++)
+		nbytes[i] = 1;
+	r = open_many(d, nbytes, 100);
+	fail_alloc_init(&a, 0);
+	options.alloc = &a.alloc;
+	assert_int_equal(
+	    rewrite(r, temp_path(d, "t.safetensors"), &options, NULL), TP_OK);
+	tp_close(r);
+	assert_int_equal(temp_dir_count(d), 1 + 101);
+	assert_true(a.peak < (size_t)1 << 20);
+}
+
 static void
 one_shard_is_a_plain_file(void **state)
 {
@@ -545,6 +567,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(
 		tensors_spread_as_upstream_does, setup, teardown),
 	    cmocka_unit_test_setup_teardown(twenty_shards, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		many_shards_need_no_memory, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		one_shard_is_a_plain_file, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
