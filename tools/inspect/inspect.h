@@ -110,6 +110,11 @@ bool inspect_can_measure_raw(
 enum tp_status inspect_measure_raw(const struct inspect_results *x,
     const struct tp_entry *e, struct tp_stats *stats, struct tp_err *err);
 
+/* Any other entry: its statistics, or, if it is not NULL, the histogram. */
+enum tp_status inspect_measure_stream(const struct inspect_results *x,
+    size_t entry, struct tp_stats *stats, struct tp_histogram *histogram,
+    struct tp_err *err);
+
 /* SHA-256 of dtype, shape and bytes; see measure.c. */
 enum tp_status inspect_hash(struct tp_reader *r, size_t entry,
     uint8_t hash[SHA256_SIZE], struct tp_err *err);

@@ -11,86 +11,40 @@
 #include <string.h>
 
 #include "tp/alloc.h"
-#include "tp/endian.h"
 #include "tp/parallel.h"
 
 #include "progress.h"
 
 #define WINDOW 64
-/* For a thread; two hold a chunk of every dtype. */
+/* For a thread; four are two chunks of any dtype. */
 #define STATS_BUFFER ((size_t)512 << 10)
 #define HASH_BUFFER ((size_t)128 << 10)
 #define BINS 20
-
-/* One reading of a tensor, in pieces of whole chunks. */
-struct pass {
-	const struct tp_entry *e;
-	struct tp_stats *stats;
-	struct tp_histogram *histogram; /* NULL in the first pass */
-};
-
-static enum tp_status
-take_piece(const struct inspect_results *x, const struct pass *p, void *data,
-    size_t nbytes, size_t n, struct tp_err *err)
-{
-	size_t swap = tp_dtype_swap_size(p->e->dtype);
-
-	if (!tp_host_is_little() && swap > 1)
-		tp_swap_bytes(data, nbytes / swap, swap);
-	if (p->histogram)
-		return tp_histogram_add(
-		    p->histogram, p->e->dtype, data, n, err);
-	return tp_stats_add(p->stats, p->e->dtype, data, n, x->n_threads, err);
-}
-
-static enum tp_status
-run_pass(struct inspect_results *x, size_t entry, const struct pass *p,
-    struct tp_err *err)
-{
-	unsigned bits = tp_dtype_bits(p->e->dtype);
-	uint64_t left = p->e->n_elems;
-	struct tp_stream *s = NULL;
-	enum tp_status rc;
-
-	if (!p->histogram && inspect_can_measure_raw(x->f, p->e))
-		return inspect_measure_raw(x, p->e, p->stats, err);
-	rc = tp_stream_entry(x->f->r, entry, &s, err);
-	while (!rc && left) {
-		size_t n = x->buffer_size / bits * 8 / TP_STATS_CHUNK *
-			   TP_STATS_CHUNK,
-		       nbytes;
-
-		if (n > left)
-			n = (size_t)left;
-		nbytes = n / 8 * bits + (n % 8 * bits + 7) / 8;
-		rc = tp_stream_read(s, x->buffer, nbytes, err);
-		if (!rc)
-			rc = take_piece(x, p, x->buffer, nbytes, n, err);
-		left -= n;
-		cli_progress_add(nbytes);
-	}
-	tp_stream_close(s);
-	return rc;
-}
 
 /* The range of a histogram is that of the finite values. */
 static enum tp_status
 measure(struct inspect_results *x, size_t entry, struct inspect_result *out)
 {
 	const struct tp_entry *e = tp_reader_entry(x->f->r, entry);
-	struct pass p = {.e = e, .stats = &out->stats};
+	enum tp_status rc;
 
 	if (e->dtype == TP_DTYPE_STRING)
 		return TP_OK;
-	if (run_pass(x, entry, &p, &out->err))
-		return out->err.status;
+	if (inspect_can_measure_raw(x->f, e))
+		rc = inspect_measure_raw(x, e, &out->stats, &out->err);
+	else
+		rc = inspect_measure_stream(
+		    x, entry, &out->stats, NULL, &out->err);
+	if (rc)
+		return rc;
 	if (inspect_options.histogram && out->stats.n_finite) {
 		out->histogram.low = out->stats.min;
 		out->histogram.high = out->stats.max;
 		out->histogram.n_bins = BINS;
-		p.histogram = &out->histogram;
-		if (run_pass(x, entry, &p, &out->err))
-			return out->err.status;
+		rc = inspect_measure_stream(
+		    x, entry, NULL, &out->histogram, &out->err);
+		if (rc)
+			return rc;
 		out->has_histogram = true;
 	}
 	out->has_stats = true;
@@ -200,7 +154,7 @@ inspect_results_init(struct inspect_results *x, struct inspect_file *f)
 	    cli_common.threads ? (unsigned)cli_common.threads : tp_cpu_count();
 	x->buffer_size = (x->n_threads > 4 ? x->n_threads : 4) * STATS_BUFFER;
 	while (x->buffer_size > cli_common.max_memory &&
-	       x->buffer_size > 2 * STATS_BUFFER)
+	       x->buffer_size > 4 * STATS_BUFFER)
 		x->buffer_size -= STATS_BUFFER;
 	x->ready = tp_mem_array(NULL, WINDOW, sizeof(x->ready[0]));
 	x->buffer = tp_mem_array(NULL, x->buffer_size, 1);
