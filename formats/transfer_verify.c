@@ -199,6 +199,48 @@ check_meta(const struct check *c, struct tp_err *err)
 	return TP_OK;
 }
 
+/*
+ * True if the attachment must come back as it went. A graph into which tensors
+ * of another dtype or other metadata were put is another graph.
+ */
+static bool
+is_kept(const struct tp_transfer *t, const struct tp_attachment *a)
+{
+	if (!(t->format->caps & TPI_CAP_GRAPH) ||
+	    tp_str_cmp(a->name, TP_STR(TP_ATTACHMENT_ONNX)))
+		return true;
+	for (size_t i = 0; i < t->n_items; i++)
+		if (t->items[i].slot ||
+		    t->items[i].item.dtype != t->items[i].item.source->dtype)
+			return false;
+	return !t->options.drop_meta && !t->options.n_set_meta;
+}
+
+static enum tp_status
+check_attachment(
+    const struct check *c, const struct tp_attachment *want, struct tp_err *err)
+{
+	struct tp_attachment found = {.nbytes = 0};
+	size_t n = tp_reader_n_attachments(c->out), i = 0;
+	enum tp_status rc;
+
+	while (i < n &&
+	       tp_str_cmp(tp_reader_attachment_name(c->out, i), want->name))
+		i++;
+	if (i == n)
+		return tp_fail(err, TP_EMISMATCH, TP_NO_OFFSET,
+		    "verify: attachment '%s' is not in the output",
+		    TP_BRIEF(want->name));
+	rc = tp_reader_attachment(c->out, i, &found, err);
+	if (rc || !is_kept(c->t, want))
+		return rc;
+	if (found.nbytes != want->nbytes ||
+	    (found.nbytes && memcmp(found.data, want->data, found.nbytes)))
+		return tp_fail(err, TP_EMISMATCH, TP_NO_OFFSET,
+		    "verify: attachment '%s' differs", TP_BRIEF(want->name));
+	return TP_OK;
+}
+
 static enum tp_status
 check_model(struct check *c, struct tp_err *err)
 {
@@ -210,6 +252,8 @@ check_model(struct check *c, struct tp_err *err)
 		    "verify: %zu tensors, expected %zu",
 		    tp_reader_n_entries(c->out), t->model.n_entries);
 	rc = check_meta(c, err);
+	for (size_t i = 0; !rc && i < t->n_attachments; i++)
+		rc = check_attachment(c, &t->attachments[i], err);
 	for (size_t i = 0; i < t->model.n_entries; i++)
 		c->total += t->entries[i].nbytes;
 	for (size_t i = 0; !rc && i < t->n_items; i++)
