@@ -6,6 +6,7 @@
  * that did to them is counted. Pairs that matter for speed have a kernel, which
  * gives the same.
  */
+#include "convert_table.h"
 #include "kernels.h"
 #include "number.h"
 
@@ -289,6 +290,31 @@ convert_fast(const struct tpi_kernel *k, const struct conversion *c,
 	return TP_OK;
 }
 
+/* The same for a narrow source. */
+static enum tp_status
+convert_by_table(const struct conversion *c, uint8_t *dst, const uint8_t *src,
+    size_t n, uint64_t base, struct tp_cast_stats *stats, struct tp_err *err)
+{
+	struct tpi_table t;
+	bool is_checked;
+
+	tpi_table_make(&t, c->dst_dtype, c->src_dtype, c->overflow);
+	is_checked = stats || c->overflow == TP_OVERFLOW_ERROR || t.has_no_code;
+	for (size_t i = 0; i < n; i += TPI_TABLE_BLOCK) {
+		size_t size = n - i < TPI_TABLE_BLOCK ? n - i : TPI_TABLE_BLOCK;
+		uint8_t *to = dst + i * t.dst_size;
+		const uint8_t *from = src + i / 8 * t.src_bits;
+		enum tp_status rc;
+
+		if (tpi_table_convert(&t, to, from, size, is_checked, stats))
+			continue;
+		rc = convert_range(c, to, from, size, base + i, stats, err);
+		if (rc)
+			return rc;
+	}
+	return TP_OK;
+}
+
 enum tp_status
 tp_convert(enum tp_dtype dst_dtype, void *dst, enum tp_dtype src_dtype,
     const void *src, size_t n, enum tp_overflow overflow, uint64_t base,
@@ -307,8 +333,12 @@ tp_convert(enum tp_dtype dst_dtype, void *dst, enum tp_dtype src_dtype,
 		return TP_OK;
 	}
 	kernel = find_kernel(dst_dtype, src_dtype);
-	rc = kernel ? convert_fast(kernel, &c, dst, src, n, base, counts, err)
-		    : convert_range(&c, dst, src, n, base, counts, err);
+	if (kernel)
+		rc = convert_fast(kernel, &c, dst, src, n, base, counts, err);
+	else if (n >= TPI_TABLE_LEAST && tpi_table_suits(dst_dtype, src_dtype))
+		rc = convert_by_table(&c, dst, src, n, base, counts, err);
+	else
+		rc = convert_range(&c, dst, src, n, base, counts, err);
 	if (rc)
 		return rc;
 	if (stats)
