@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tp/profile.h"
+
 #include "registry.h"
 #include "shards.h"
 
@@ -146,6 +148,7 @@ tp_open(const char *path, const struct tp_open_options *options,
     struct tp_reader **out, struct tp_err *err)
 {
 	const struct tp_open_options none = {0};
+	struct tp_scope scope;
 	enum tp_status rc;
 	struct tp_reader *r;
 
@@ -166,11 +169,13 @@ tp_open(const char *path, const struct tp_open_options *options,
 	tp_map_init(&r->names, r->alloc);
 	tp_map_init(&r->meta_keys, r->alloc);
 
+	scope = tp_scope_begin("open input");
 	rc = open_source(r, path, err);
 	if (!rc)
 		rc = choose_format(r, options->format, err);
 	if (!rc)
 		rc = r->format->open(r, err);
+	tp_scope_end(&scope);
 	if (rc) {
 		tp_close(r);
 		return rc;

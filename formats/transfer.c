@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tp/checked.h"
+#include "tp/profile.h"
 
 #include "stream_cast.h"
 #include "transfer_plan.h"
@@ -268,6 +269,7 @@ static enum tp_status
 write_all(struct tp_transfer *t, struct tp_err *err)
 {
 	struct tp_writer *w = t->writer;
+	struct tp_scope scope;
 	const size_t *order;
 	const char *file;
 	enum tp_status rc;
@@ -279,12 +281,17 @@ write_all(struct tp_transfer *t, struct tp_err *err)
 			return rc;
 	}
 	order = tp_writer_order(w, &n);
-	for (size_t i = 0; i < n; i++) {
+	scope = tp_scope_begin("write tensors");
+	rc = TP_OK;
+	for (size_t i = 0; i < n && !rc; i++)
 		rc = put_storage(t, order[i], err);
-		if (rc)
-			return rc;
-	}
-	return tp_writer_commit(w, err);
+	tp_scope_end(&scope);
+	if (rc)
+		return rc;
+	scope = tp_scope_begin("commit output");
+	rc = tp_writer_commit(w, err);
+	tp_scope_end(&scope);
+	return rc;
 }
 
 enum tp_status

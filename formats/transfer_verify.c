@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tp/profile.h"
 #include "tp/shape.h"
 
 #include "stream_cast.h"
@@ -292,6 +293,7 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	    .alloc = t->alloc,
 	};
 	struct check c = {.t = t};
+	struct tp_scope scope;
 	enum tp_status rc;
 
 	if (!t->written || !strcmp(t->path, "-"))
@@ -305,8 +307,10 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	else
 		rc = tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory to verify a file");
+	scope = tp_scope_begin("verify output");
 	if (!rc)
 		rc = check_model(&c, err);
+	tp_scope_end(&scope);
 	tp_close(c.out);
 	tp_mem_free(t->alloc, c.raw, CHECK_CHUNK, 1);
 	tp_mem_free(t->alloc, c.found, CHECK_CHUNK, 1);

@@ -300,6 +300,7 @@ cli_parse(const struct cli_app *app, int argc, char **argv)
 
 	cli_set_program(app->name);
 	cli_start();
+	cli_watch_begin();
 	if (!cli_parse_to(app, argc, argv, stdout, stderr, &first, &status))
 		exit(cli_finish(status));
 	return first;

@@ -190,6 +190,7 @@ cli_finish(int status)
 	int errnum = errno;
 
 	cli_progress_end();
+	cli_watch_end();
 	/* A write that failed earlier has lost its errno: EIO stands for it. */
 	if (failed)
 		errnum = fflush(stdout) ? errno : EIO;

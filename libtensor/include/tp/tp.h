@@ -32,5 +32,6 @@
 #include "tp/print.h"
 #include "tp/sparse.h"
 #include "tp/stats.h"
+#include "tp/profile.h"
 
 #endif
