@@ -256,25 +256,6 @@ attempt(struct tpi_onnx_out *o, enum reach reach, uint64_t *size,
 	return rc;
 }
 
-/* A storage comes once, so it can be written once. */
-static enum tp_status
-check_ties(const struct tpi_onnx_out *o, struct tp_err *err)
-{
-	for (size_t i = 0; i < o->n_places; i++) {
-		const struct tpi_onnx_place *p = &o->places[i];
-
-		if (p->external || p->next == TP_NONE ||
-		    o->m->storage_nbytes[p->storage] == 0)
-			continue;
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "tensors '%s' and '%s' share their bytes, which onnx can "
-		    "store once only beside the model",
-		    TP_BRIEF(o->places[p->next].payload.name),
-		    TP_BRIEF(p->payload.name));
-	}
-	return TP_OK;
-}
-
 enum tp_status
 tpi_onnx_lay_out(struct tpi_onnx_out *o, struct tp_err *err)
 {
@@ -301,8 +282,6 @@ tpi_onnx_lay_out(struct tpi_onnx_out *o, struct tp_err *err)
 			  "an ONNX file cannot be larger");
 	if (o->data_nbytes)
 		rc = check_location(o, err);
-	if (!rc)
-		rc = check_ties(o, err);
 	if (!rc)
 		rc = tpi_splice_pack(&o->splice, &o->message->base, err);
 	return rc;

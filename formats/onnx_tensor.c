@@ -240,6 +240,10 @@ tpi_onnx_fill_sparse(struct tpi_onnx_out *o, TpOnnx__SparseTensorProto *s,
 	uint64_t n, size, n_indices = info->n_values;
 	enum tp_status rc;
 
+	if (e->first)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': sparse values begin at the first",
+		    TP_BRIEF(e->name));
 	if (!s->values)
 		s->values = TPI_ONNX_MESSAGE(o, TensorProto, tensor_proto);
 	if (!s->indices)

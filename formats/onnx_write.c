@@ -73,22 +73,31 @@ find_skeleton(const struct tp_model *m)
 	return NULL;
 }
 
-/* Each storage once: those inside as they come in the message, then others. */
+/*
+ * A storage for each payload of the message (so perhaps twice: the indices of
+ * two sparse tensors may be one storage), then those that lie outside or are
+ * empty, once.
+ */
 static enum tp_status
 set_order(struct tpi_onnx_out *o, struct tp_err *err)
 {
-	struct tp_writer *w = o->w;
-	uint8_t *seen = tp_mem_array(o->alloc, o->m->n_storages, 1);
+	size_t n_storages = o->m->n_storages, n = 0;
+	uint8_t *seen = tp_mem_array(o->alloc, n_storages, 1);
+	size_t *order =
+	    tpi_arena_array(&o->w->arena, o->n_places, sizeof(*order));
+	enum tp_status rc = TP_OK;
 
-	if (!seen)
-		return tpi_onnx_no_memory(err);
+	if (!seen || !order) {
+		rc = tpi_onnx_no_memory(err);
+		goto out;
+	}
 	for (size_t i = 0; i < o->splice.n_parts; i++) {
 		size_t p = o->splice.parts[i].payload;
 
-		if (p == TP_NONE || seen[o->places[p].storage])
+		if (p == TP_NONE)
 			continue;
 		seen[o->places[p].storage] = 1;
-		w->order[w->n_order++] = o->places[p].storage;
+		order[n++] = o->places[p].storage;
 	}
 	for (size_t i = 0; i < o->n_places; i++) {
 		size_t storage = o->places[i].storage;
@@ -96,10 +105,13 @@ set_order(struct tpi_onnx_out *o, struct tp_err *err)
 		if (seen[storage])
 			continue;
 		seen[storage] = 1;
-		w->order[w->n_order++] = storage;
+		order[n++] = storage;
 	}
-	tp_mem_free(o->alloc, seen, o->m->n_storages, 1);
-	return TP_OK;
+	o->w->order = order;
+	o->w->n_order = n;
+out:
+	tp_mem_free(o->alloc, seen, n_storages, 1);
+	return rc;
 }
 
 static enum tp_status
@@ -188,29 +200,30 @@ write_literal(struct tpi_onnx_out *o, struct tp_err *err)
 	return rc;
 }
 
+/* The next payload of the message, which must lie in that storage. */
 static enum tp_status
-put_inside(struct tpi_onnx_out *o, size_t place, struct tp_stream *s,
+put_inside(struct tpi_onnx_out *o, size_t storage, struct tp_stream *s,
     struct tp_err *err)
 {
-	const struct tpi_splice *splice = &o->splice;
 	enum tp_status rc = write_literal(o, err);
-	uint64_t before;
+	const struct tpi_splice_part *part;
+	const struct tpi_onnx_place *place;
+	uint64_t end;
 
 	if (rc)
 		return rc;
-	if (o->next_part == splice->n_parts ||
-	    splice->parts[o->next_part].payload != place)
+	part = &o->splice.parts[o->next_part];
+	if (o->next_part == o->splice.n_parts ||
+	    o->places[part->payload].storage != storage)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "tensor '%s' out of turn",
-		    TP_BRIEF(o->places[place].payload.name));
-	before = tpi_sink_size(o->model_sink);
-	rc = tpi_onnx_payload_write(
-	    &o->places[place].payload, o->model_sink, s, err);
-	if (!rc && tpi_sink_size(o->model_sink) - before !=
-		       splice->parts[o->next_part].nbytes)
+		    "storage %zu out of turn", storage);
+	place = &o->places[part->payload];
+	end = tpi_sink_size(o->model_sink) + part->nbytes;
+	rc = tpi_onnx_payload_write(&place->payload, o->model_sink, s, err);
+	if (!rc && tpi_sink_size(o->model_sink) != end)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "tensor '%s' took another size than planned",
-		    TP_BRIEF(o->places[place].payload.name));
+		    TP_BRIEF(place->payload.name));
 	o->next_part++;
 	return rc;
 }
@@ -234,8 +247,7 @@ tpi_onnx_put(struct tp_writer *w, size_t storage, struct tp_stream *s,
     struct tp_err *err)
 {
 	struct tpi_onnx_out *o = w->priv;
-	size_t place = o->first_place[storage];
-	const struct tpi_onnx_place *p = &o->places[place];
+	const struct tpi_onnx_place *p = &o->places[o->first_place[storage]];
 
 	if (p->external)
 		return put_outside(o, p, s, err);
@@ -245,7 +257,7 @@ tpi_onnx_put(struct tp_writer *w, size_t storage, struct tp_stream *s,
 
 		return tpi_onnx_payload_write(&nothing, o->model_sink, s, err);
 	}
-	return put_inside(o, place, s, err);
+	return put_inside(o, storage, s, err);
 }
 
 enum tp_status

@@ -171,7 +171,9 @@ struct tp_writer {
 	struct tpi_arena arena;
 	struct tpi_sink **sinks; /* [0] refers to the others */
 	size_t n_sinks, cap_sinks;
-	size_t *order; /* storages; n_order of them, room for n_storages */
+	/* Storages, n_order of them; room for n_storages unless plan makes its
+	 * own. */
+	size_t *order;
 	size_t n_order, n_put;
 	bool committed;
 	void *priv;

@@ -346,6 +346,45 @@ test_sparse(void **state)
 	}
 }
 
+static void
+test_sparse_with_one_pattern(void **state)
+{
+	/* Values of their own, one storage of indices; inside both have it. */
+	static const struct tp_create_options *const options[] = {
+	    NULL, &always, &never};
+	struct onnx_source s = {0};
+	uint8_t le[16] = {0};
+
+	(void)state;
+	tp_put_le64(le + 8, 4);
+	onnx_source_add(&s, "a", TP_DTYPE_U8, SHAPE(5), "ab", 2);
+	onnx_source_add(&s, "b", TP_DTYPE_U8, SHAPE(5), "cd", 2);
+	for (size_t i = 0; i < 2; i++) {
+		s.entries[i].nbytes = 5;
+		s.entries[i].sparse = &s.sparse[i];
+		s.sparse[i] =
+		    (struct tp_sparse_info){.n_values = 2, .indices = 2};
+	}
+	s.nbytes[2] = 16;
+	s.data[2] = le;
+	s.m.n_storages = 3;
+	for (size_t k = 0; k < COUNT_OF(options); k++) {
+		TpOnnx__ModelProto *m;
+
+		write_ok(&s, options[k]);
+		m = unpack();
+		assert_int_equal(m->graph->n_sparse_initializer, 2);
+		for (size_t i = 0; i < 2; i++) {
+			const TpOnnx__SparseTensorProto *p =
+			    m->graph->sparse_initializer[i];
+
+			assert_bytes(p->values->raw_data, i ? "cd" : "ab", 2);
+			assert_bytes(p->indices->raw_data, le, 16);
+		}
+		drop(m);
+	}
+}
+
 /*
  * ---- external data ----
  */
@@ -605,6 +644,7 @@ main(void)
 	    cmocka_unit_test(test_strings),
 	    cmocka_unit_test(test_bad_strings),
 	    cmocka_unit_test(test_sparse),
+	    cmocka_unit_test(test_sparse_with_one_pattern),
 	    cmocka_unit_test(test_external),
 	    cmocka_unit_test(test_ties),
 	    cmocka_unit_test(test_two_gigabytes),

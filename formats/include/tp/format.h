@@ -331,7 +331,10 @@ TP_API TP_NODISCARD enum tp_status tp_create(const char *path,
     const struct tp_model *model, const struct tp_create_options *options,
     struct tp_writer **out, struct tp_err *err);
 
-/* Storages in the order in which they must be put; *n of them. */
+/*
+ * Storages in the order in which they must be put; *n of them. A file that
+ * holds the bytes of one in two places may name it twice.
+ */
 TP_API const size_t *tp_writer_order(const struct tp_writer *w, size_t *n);
 
 /* The bytes of one storage: all that is left in the stream. */
