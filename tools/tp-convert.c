@@ -14,12 +14,16 @@
 #include "glob.h"
 #include "progress.h"
 
+/* Bytes of a tensor that may lie beside an ONNX model. */
+#define DEFAULT_THRESHOLD 1024
+
 static const char *opt_from, *opt_to, *opt_graph;
 static struct rules rules;
 static int opt_overflow, opt_constants, opt_external, opt_sync;
 static struct cli_list opt_metadata;
 static bool opt_no_metadata, opt_verify, opt_dry_run, opt_force;
-static uint64_t opt_shard_size, opt_threshold, opt_align;
+static uint64_t opt_shard_size, opt_align;
+static uint64_t opt_threshold = DEFAULT_THRESHOLD;
 static int64_t opt_compress;
 static unsigned opt_allow_loss;
 
@@ -306,7 +310,8 @@ transfer_options(struct job *j)
 		.compress = (int)opt_compress,
 		.max_shard_size = opt_shard_size,
 		.external = (enum tp_external)opt_external,
-		.external_threshold = opt_threshold},
+		/* 0 there is the default; here it is every size. */
+		.external_threshold = opt_threshold ? opt_threshold : 1},
 	    .choose = rules_choose,
 	    .choose_ctx = &rules,
 	    .overflow = policies[opt_overflow],
@@ -362,7 +367,7 @@ check_options(struct job *j)
 	    {opt_compress != 0, "compress", "native"},
 	    {opt_shard_size != 0, "max-shard-size", "safetensors"},
 	    {opt_external != 0, "external-data", "onnx"},
-	    {opt_threshold != 0, "external-threshold", "onnx"},
+	    {opt_threshold != DEFAULT_THRESHOLD, "external-threshold", "onnx"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
