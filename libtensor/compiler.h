@@ -32,6 +32,13 @@
 #define TPI_INLINE static inline
 #endif
 
+/* Ask for the cache line at p, which will be read soon. */
+#if defined(__GNUC__)
+#define TPI_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define TPI_PREFETCH(p) ((void)(p))
+#endif
+
 /* The position of the highest bit set; x is not 0. */
 static inline int
 tpi_msb64(uint64_t x)

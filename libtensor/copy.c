@@ -5,7 +5,9 @@
  * Axes that walk memory like one are merged first. The last axis is the inner
  * loop. Where another axis has the smallest stride (a transpose), reading along
  * the last would touch a cache line for each element, so both are copied in
- * square tiles through a buffer that stays in the cache.
+ * tiles through a buffer that stays in the cache: a few lines high, so that
+ * each line of the source is used up, and long, so that the copy is written in
+ * runs.
  */
 #include "tp/copy.h"
 
@@ -14,13 +16,21 @@
 
 #include "tp/shape.h"
 
+#include "compiler.h"
 #include "packed.h"
 #include "storage.h"
 #include "tensor.h"
 
 #include "banned.h"
 
-#define TILE 32
+#define TILE_ROWS 32
+#define TILE_BYTES 2048 /* of a row */
+/* Rows a power of two apart would share few places of the cache. */
+#define TILE_PAD 64
+/* Columns whose lines are asked for ahead. */
+#define AHEAD 16
+
+typedef uint8_t tile_row[TILE_BYTES + TILE_PAD];
 
 /* Merged axes and a position in them. */
 struct walk {
@@ -38,7 +48,8 @@ struct unit {
 	size_t size;
 	/* n elements that lie `step` bytes apart. */
 	void (*run)(uint8_t *dst, const uint8_t *src, size_t n, ptrdiff_t step);
-	/* Up to TILE * TILE of them; rows are `dst_row` bytes apart. */
+	/* Up to TILE_ROWS rows of TILE_BYTES; dst_row bytes are between them.
+	 */
 	void (*tile)(uint8_t *dst, size_t dst_row, const uint8_t *src,
 	    ptrdiff_t row, ptrdiff_t column, size_t n_rows, size_t n_columns);
 };
@@ -52,33 +63,75 @@ struct pair64 {
 	X(16, struct pair64)
 /* clang-format on */
 
-#define DEFINE(bytes, type)                                                   \
-	static void run_##bytes(                                              \
-	    uint8_t *dst, const uint8_t *src, size_t n, ptrdiff_t step)       \
-	{                                                                     \
-		if (step == (bytes)) {                                        \
-			memcpy(dst, src, n *(bytes));                         \
-			return;                                               \
-		}                                                             \
-		for (size_t i = 0; i < n; i++)                                \
-			memcpy(dst + i * (bytes), src + (ptrdiff_t)i * step,  \
-			    (bytes));                                         \
-	}                                                                     \
-	static void tile_##bytes(uint8_t *dst, size_t dst_row,                \
-	    const uint8_t *src, ptrdiff_t row, ptrdiff_t column,              \
-	    size_t n_rows, size_t n_columns)                                  \
-	{                                                                     \
-		type tile[TILE][TILE];                                        \
-                                                                              \
-		for (size_t c = 0; c < n_columns; c++)                        \
-			for (size_t r = 0; r < n_rows; r++)                   \
-				memcpy(&tile[r][c],                           \
-				    src + (ptrdiff_t)c * column +             \
-					(ptrdiff_t)r * row,                   \
-				    (bytes));                                 \
-		for (size_t r = 0; r < n_rows; r++)                           \
-			memcpy(                                               \
-			    dst + r * dst_row, tile[r], n_columns * (bytes)); \
+/* Ask for the lines of n rows, where they lie side by side. */
+TPI_INLINE void
+prefetch_rows(const uint8_t *p, ptrdiff_t row, size_t n_rows)
+{
+	if (row < 0 || row > 16)
+		return;
+	for (size_t at = 0; at < n_rows * (size_t)row; at += 64)
+		TPI_PREFETCH(p + at);
+}
+
+#define DEFINE(bytes, type)                                                    \
+	static void run_##bytes(                                               \
+	    uint8_t *dst, const uint8_t *src, size_t n, ptrdiff_t step)        \
+	{                                                                      \
+		if (step == (bytes)) {                                         \
+			memcpy(dst, src, n *(bytes));                          \
+			return;                                                \
+		}                                                              \
+		for (size_t i = 0; i < n; i++)                                 \
+			memcpy(dst + i * (bytes), src + (ptrdiff_t)i * step,   \
+			    (bytes));                                          \
+	}                                                                      \
+	TPI_INLINE void fill_##bytes(tile_row *tile, const uint8_t *src,       \
+	    ptrdiff_t row, ptrdiff_t column, size_t n_rows, size_t n_columns)  \
+	{                                                                      \
+		size_t c = 0;                                                  \
+                                                                               \
+		for (; c + 4 <= n_columns; c += 4) {                           \
+			const uint8_t *p = src + (ptrdiff_t)c * column;        \
+                                                                               \
+			for (size_t k = 0; k < 4 && c + k + AHEAD < n_columns; \
+			     k++)                                              \
+				prefetch_rows(                                 \
+				    p + (ptrdiff_t)(k + AHEAD) * column, row,  \
+				    n_rows);                                   \
+			for (size_t r = 0; r < n_rows; r++, p += row) {        \
+				type four[4];                                  \
+                                                                               \
+				memcpy(&four[0], p, (bytes));                  \
+				memcpy(&four[1], p + column, (bytes));         \
+				memcpy(&four[2], p + 2 * column, (bytes));     \
+				memcpy(&four[3], p + 3 * column, (bytes));     \
+				memcpy(                                        \
+				    tile[r] + c * (bytes), four, 4 * (bytes)); \
+			}                                                      \
+		}                                                              \
+		for (; c < n_columns; c++)                                     \
+			for (size_t r = 0; r < n_rows; r++)                    \
+				memcpy(tile[r] + c * (bytes),                  \
+				    src + (ptrdiff_t)c * column +              \
+					(ptrdiff_t)r * row,                    \
+				    (bytes));                                  \
+	}                                                                      \
+	static void tile_##bytes(uint8_t *dst, size_t dst_row,                 \
+	    const uint8_t *src, ptrdiff_t row, ptrdiff_t column,               \
+	    size_t n_rows, size_t n_columns)                                   \
+	{                                                                      \
+		tile_row tile[TILE_ROWS];                                      \
+                                                                               \
+		/* A constant distance makes the common case faster. */        \
+		if (row == (bytes))                                            \
+			fill_##bytes(                                          \
+			    tile, src, (bytes), column, n_rows, n_columns);    \
+		else                                                           \
+			fill_##bytes(                                          \
+			    tile, src, row, column, n_rows, n_columns);        \
+		for (size_t r = 0; r < n_rows; r++)                            \
+			memcpy(                                                \
+			    dst + r * dst_row, tile[r], n_columns * (bytes));  \
 	}
 UNITS(DEFINE)
 #undef DEFINE
@@ -179,16 +232,18 @@ copy_matrix(const struct walk *w, const struct unit *u, uint8_t *dst,
 	unsigned last = w->rank - 1;
 	size_t dst_row = (size_t)w->near_elems * u->size;
 	size_t n_columns = (size_t)w->sizes[last];
+	size_t width = TILE_BYTES / u->size;
 	ptrdiff_t size = (ptrdiff_t)u->size;
 	ptrdiff_t row = (ptrdiff_t)w->strides[w->near_axis] * size;
 	ptrdiff_t column = (ptrdiff_t)w->strides[last] * size;
 
-	for (size_t r = 0; r < n_rows; r += TILE)
-		for (size_t c = 0; c < n_columns; c += TILE)
+	for (size_t r = 0; r < n_rows; r += TILE_ROWS)
+		for (size_t c = 0; c < n_columns; c += width)
 			u->tile(dst + r * dst_row + c * u->size, dst_row,
 			    src + (ptrdiff_t)r * row + (ptrdiff_t)c * column,
-			    row, column, n_rows - r < TILE ? n_rows - r : TILE,
-			    n_columns - c < TILE ? n_columns - c : TILE);
+			    row, column,
+			    n_rows - r < TILE_ROWS ? n_rows - r : TILE_ROWS,
+			    n_columns - c < width ? n_columns - c : width);
 }
 
 static void

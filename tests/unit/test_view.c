@@ -259,8 +259,8 @@ transposes_are_exact_for_every_size(void **state)
 	static const enum tp_dtype dtypes[] = {TP_DTYPE_U2, TP_DTYPE_I4,
 	    TP_DTYPE_F6E3M2, TP_DTYPE_I8, TP_DTYPE_F16, TP_DTYPE_F32,
 	    TP_DTYPE_I64, TP_DTYPE_C128};
-	static const int64_t shapes[][3] = {
-	    {1, 70, 33}, {1, 32, 32}, {3, 35, 7}, {2, 64, 65}, {5, 2, 2}};
+	static const int64_t shapes[][3] = {{1, 70, 33}, {1, 32, 32},
+	    {3, 35, 7}, {2, 64, 65}, {5, 2, 2}, {1, 2100, 34}};
 
 	(void)state;
 	for (size_t k = 0; k < COUNT(dtypes) * COUNT(shapes); k++) {
