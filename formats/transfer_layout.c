@@ -49,7 +49,7 @@ reader_number(const struct layout *l, const struct tp_reader *r)
 	size_t n = 0;
 
 	tp_map_find(
-	    &l->readers, (struct tp_str){(const char *)&r, sizeof(r)}, &n);
+	    &l->readers, (struct tp_str){(const char *)&r, sizeof(void *)}, &n);
 	return n;
 }
 
@@ -376,7 +376,8 @@ number_inputs(struct layout *l, struct tp_err *err)
 		if (!*r)
 			break;
 		rc = tp_map_add(&l->readers,
-		    (struct tp_str){(const char *)r, sizeof(*r)}, i, NULL, err);
+		    (struct tp_str){(const char *)r, sizeof(void *)}, i, NULL,
+		    err);
 		if (rc && rc != TP_EARG)
 			return rc;
 		l->storage_base[i] = storages;

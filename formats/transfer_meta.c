@@ -10,6 +10,16 @@
 
 #include "banned.h"
 
+static void format_note(char *buf, size_t n, const char *fmt, va_list ap)
+    TP_PRINTF(3, 0);
+
+static void
+format_note(char *buf, size_t n, const char *fmt, va_list ap)
+{
+	if (vsnprintf(buf, n, fmt, ap) < 0)
+		buf[0] = '\0';
+}
+
 enum tp_status
 tpi_transfer_note(
     struct tp_transfer *t, struct tp_err *err, const char *fmt, ...)
@@ -17,13 +27,10 @@ tpi_transfer_note(
 	char text[512];
 	struct tp_str copy;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
+	format_note(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		n = 0;
 	copy = tpi_arena_str(&t->arena, tp_str(text));
 	if (t->n_notes == t->cap_notes) {
 		size_t cap = t->cap_notes ? t->cap_notes * 2 : 8;

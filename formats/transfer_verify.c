@@ -47,8 +47,8 @@ check_shape(
 		    TP_BRIEF(it->item.name), tp_dtype_name(found->dtype),
 		    tp_dtype_name(it->item.dtype));
 	if (found->rank != e->rank ||
-	    (e->rank &&
-		memcmp(found->shape, e->shape, e->rank * sizeof(*e->shape))))
+	    (e->rank && memcmp(found->shape, e->shape,
+			    e->rank * sizeof(*e->shape)) != 0))
 		return tp_fail(err, TP_EMISMATCH, TP_NO_OFFSET,
 		    "verify: tensor '%s': shape is %s, expected %s",
 		    TP_BRIEF(it->item.name),
@@ -236,7 +236,7 @@ check_attachment(
 	if (rc || !is_kept(c->t, want))
 		return rc;
 	if (found.nbytes != want->nbytes ||
-	    (found.nbytes && memcmp(found.data, want->data, found.nbytes)))
+	    (found.nbytes && memcmp(found.data, want->data, found.nbytes) != 0))
 		return tp_fail(err, TP_EMISMATCH, TP_NO_OFFSET,
 		    "verify: attachment '%s' differs", TP_BRIEF(want->name));
 	return TP_OK;

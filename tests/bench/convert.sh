@@ -126,9 +126,11 @@ absolute "tp-inspect, 100,000 tensors listed" 200 $mib128 \
     tp-inspect many.safetensors
 rm -f b.* many.safetensors
 
-# Memory against size: the same job on files of three sizes.
+# flat FORMAT OPTION…: memory against size, the same job on files of three sizes.
 flat() {
-	say "memory: $*"
+	to=$1
+	shift
+	say "memory: $* to $to"
 	for mib in 256 1024 4096; do
 		[ -e "m$mib.safetensors" ] ||
 		    bench_model "m$mib.safetensors" "$mib" 64
@@ -150,8 +152,8 @@ flat() {
 	}' || missed=1
 	forget
 }
-to=safetensors flat
-to=tpt flat
-to=safetensors flat --dtype f16
+flat safetensors
+flat tpt
+flat safetensors --dtype f16
 
 exit $missed

@@ -114,13 +114,13 @@ copy_replacement(char *out, const char *p, const char *end, char delimiter)
 		}
 		p++;
 		if (*p >= '0' && *p <= '9') {
-			memcpy(out + n, "${", 2);
-			out[n + 2] = *p;
-			out[n + 3] = '}';
-			n += 4;
+			out[n++] = '$';
+			out[n++] = '{';
+			out[n++] = *p;
+			out[n++] = '}';
 		} else if (*p == '$') {
-			memcpy(out + n, "$$", 2);
-			n += 2;
+			out[n++] = '$';
+			out[n++] = '$';
 		} else {
 			if (*p != delimiter && *p != '\\')
 				out[n++] = '\\';
@@ -228,7 +228,7 @@ rename_parse(const char *option, const char *text, struct rename_rule **out)
 	if (!r)
 		return "no memory";
 	r->text = text;
-	if (strcmp(option, "rename")) {
+	if (strcmp(option, "rename") != 0) {
 		r->kind =
 		    strcmp(option, "add-prefix") ? RENAME_STRIP : RENAME_ADD;
 		wrong = copy_part(&r->new, &r->new_len, text, strlen(text));
