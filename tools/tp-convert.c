@@ -13,6 +13,7 @@
 #include "convert/rules.h"
 #include "glob.h"
 #include "progress.h"
+#include "seen.h"
 
 /* Bytes of a tensor that may lie beside an ONNX model. */
 #define DEFAULT_THRESHOLD 1024
@@ -255,28 +256,11 @@ open_one(
 	return tp_open(path, &o, out, &j->err) ? fail(j, path) : CLI_OK;
 }
 
-/*
- * True if path is one file of a shard set that is open already: a shell pattern
- * that names all shards means the set, once.
- */
-static bool
-is_of_open_set(const struct job *j, const char *path)
-{
-	for (size_t i = 0; i < j->n_readers; i++) {
-		const struct tp_reader *r = j->readers[i];
-		const char *format = tp_format_name(tp_reader_format(r));
-
-		if (!strcmp(format, "safetensors") &&
-		    tp_reader_file(r, 1, NULL) && tp_reader_reads_file(r, path))
-			return true;
-	}
-	return false;
-}
-
 /* Every input is tried, so that all bad ones are told at once. */
 static int
 open_inputs(struct job *j, char **paths, size_t n)
 {
+	struct cli_seen seen = {NULL, 0};
 	int rc = CLI_OK;
 
 	j->readers = calloc(n, sizeof(struct tp_reader *));
@@ -285,12 +269,17 @@ open_inputs(struct job *j, char **paths, size_t n)
 		return fail(j, NULL);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (is_of_open_set(j, paths[i]))
+		struct tp_reader *r = NULL;
+
+		if (cli_seen_has(&seen, paths[i]))
 			continue;
-		rc = cli_worst(rc,
-		    open_one(j, paths[i], opt_from, &j->readers[j->n_readers]));
-		j->n_readers += j->readers[j->n_readers] != NULL;
+		rc = cli_worst(rc, open_one(j, paths[i], opt_from, &r));
+		if (r) {
+			cli_seen_add(&seen, r);
+			j->readers[j->n_readers++] = r;
+		}
 	}
+	cli_seen_release(&seen);
 	if (opt_graph)
 		rc = cli_worst(rc, open_one(j, opt_graph, NULL, &j->graph));
 	return rc;

@@ -2,6 +2,7 @@
 /* tp-inspect.c - show what is inside model files */
 #include "inspect/inspect.h"
 
+#include "seen.h"
 #include "text.h"
 
 struct inspect_options inspect_options;
@@ -110,11 +111,15 @@ static int
 inspect(const char *path, struct tp_json *j, bool title)
 {
 	static bool any;
+	static struct cli_seen seen;
 	struct tp_open_options open = {
 	    .format = inspect_options.from, .warn = cli_warn};
 	struct inspect_file f = {.path = path};
 	struct tp_err err = TP_ERR_INIT;
 
+	/* All shards of a set name the same model. */
+	if (cli_seen_has(&seen, path))
+		return CLI_OK;
 	if (tp_open(path, &open, &f.r, &err)) {
 		if (j)
 			inspect_json_failed(j, path, &err);
@@ -137,6 +142,7 @@ inspect(const char *path, struct tp_json *j, bool title)
 			put_sections(&f);
 	}
 	inspect_select_release(&f);
+	cli_seen_add(&seen, f.r);
 	tp_close(f.r);
 	return f.status;
 }

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli_start.h"
@@ -43,11 +44,24 @@ keep_descriptors_open(void)
 			abort();
 }
 
+/* A model may lie in more files than the soft limit lets be open at a time. */
+static void
+raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void
 cli_start(void)
 {
 	keep_descriptors_open();
 	signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 }
 
