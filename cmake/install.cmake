@@ -12,7 +12,7 @@ install(DIRECTORY libtensor/include/tp formats/include/tp
 	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h")
 
-foreach(tool tp-convert tp-inspect)
+foreach(tool tp-convert tp-inspect tp-verify)
 	if(TARGET ${tool})
 		install(TARGETS ${tool})
 	endif()

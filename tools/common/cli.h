@@ -8,6 +8,9 @@
  *		rc = cli_worst(rc, inspect(argv[i]));
  *	return cli_finish(rc);
  *
+ * A tool of several commands has an app for itself, whose operands begin with
+ * the name of a command, and one for each command; see cli_run.
+ *
  * The table serves getopt_long, --help and the test that holds the man page to
  * it. The options that all tools have (CLI_COMMON_OPTIONS) are added by itself
  * and end up in cli_common.
@@ -80,14 +83,27 @@ struct cli_list {
 };
 void cli_list_release(struct cli_list *list);
 
+struct cli_command;
+
 struct cli_app {
-	const char *name;
+	const char *name;     /* of a command: "tool command" */
 	const char *synopsis; /* after the name; lines are separated by '\n' */
 	const char *summary;  /* one paragraph; --help wraps it */
 	const struct cli_option *options;
 	int min_args, max_args; /* operands; max 0: any number */
+	/* Not NULL: the first operand is one of these, and ends the options. */
+	const struct cli_command *commands;
 	/* Called when all is parsed: NULL, or what is wrong with the whole. */
 	const char *(*check)(void);
+};
+
+/* A command of a tool; the list ends with a name of NULL. */
+struct cli_command {
+	const char *name;
+	const char *help; /* a few words */
+	const struct cli_app *app;
+	/* argv[0 … n_args-1] are the operands. Returns the exit status. */
+	int (*run)(int n_args, char **argv);
 };
 
 enum cli_when { CLI_AUTO, CLI_ALWAYS, CLI_NEVER };
@@ -116,6 +132,12 @@ int cli_parse(const struct cli_app *app, int argc, char **argv);
  */
 bool cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
     FILE *talk, int *first, int *status);
+
+/*
+ * The whole run of a tool of several commands but for cli_finish: parse its
+ * options, then those of the command, and run that.
+ */
+int cli_run(const struct cli_app *app, int argc, char **argv);
 
 /* What --help prints, 80 columns wide. */
 void cli_help(const struct cli_app *app, FILE *out);

@@ -34,6 +34,28 @@ put_wrapped(FILE *out, const char *text, size_t column, size_t indent)
 	putc('\n', out);
 }
 
+/* Fill up to the column of explanations, which begin on a new line if need be.
+ */
+static void
+put_help(FILE *out, size_t column, const char *help)
+{
+	if (column + 2 > HELP_COLUMN)
+		fprintf(out, "\n%*s", HELP_COLUMN, "");
+	else
+		fprintf(out, "%*s", (int)(HELP_COLUMN - column), "");
+	put_wrapped(out, help, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void
+put_commands(FILE *out, const struct cli_command *commands)
+{
+	fputs("\nCommands:\n", out);
+	for (const struct cli_command *c = commands; c->name; c++) {
+		fprintf(out, "  %s", c->name);
+		put_help(out, 2 + strlen(c->name), c->help);
+	}
+}
+
 static void
 put_option(FILE *out, const struct cli_option *o)
 {
@@ -53,11 +75,7 @@ put_option(FILE *out, const struct cli_option *o)
 		n += snprintf(left + n, sizeof(left) - (size_t)n,
 		    o->without ? "[=%s]" : " %s", o->arg);
 	fputs(left, out);
-	if (n + 2 > HELP_COLUMN)
-		fprintf(out, "\n%*s", HELP_COLUMN, "");
-	else
-		fprintf(out, "%*s", HELP_COLUMN - n, "");
-	put_wrapped(out, o->help, HELP_COLUMN, HELP_COLUMN);
+	put_help(out, (size_t)n, o->help);
 }
 
 void
@@ -83,9 +101,11 @@ cli_help(const struct cli_app *app, FILE *out)
 	putc('\n', out);
 	if (app->summary) {
 		put_wrapped(out, app->summary, 0, 0);
-		if (app->options->kind != CLI_HEADING)
+		if (app->options->kind != CLI_HEADING && !app->commands)
 			putc('\n', out);
 	}
+	if (app->commands)
+		put_commands(out, app->commands);
 	for (const struct cli_option *o = app->options; o->kind; o++)
 		put_option(out, o);
 	for (const struct cli_option *o = cli_common_options; o->kind; o++)

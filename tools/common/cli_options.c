@@ -50,7 +50,7 @@ struct parser {
 	const struct cli_option *rows[MAX_OPTIONS];
 	size_t n;
 	struct option longs[MAX_OPTIONS + 1];
-	char shorts[3 * MAX_OPTIONS + 2];
+	char shorts[3 * MAX_OPTIONS + 3];
 	FILE *talk;
 };
 
@@ -256,10 +256,12 @@ bool
 cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
     FILE *talk, int *first, int *status)
 {
-	struct parser p = {.app = app, .shorts = ":", .talk = talk};
+	struct parser p = {.app = app, .talk = talk};
 	const char *wrong;
 	int n;
 
+	/* '+' ends the options at the first operand. */
+	strcpy(p.shorts, app->commands ? "+:" : ":");
 	opt_help = opt_version = false;
 	add_rows(&p, app->options);
 	add_rows(&p, cli_common_options);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tp-verify.c - decides whether a model may ship */
+#include "cli.h"
+#include "verify/diff.h"
+
+static const struct cli_option options[] = {{.kind = CLI_END}};
+
+static const struct cli_command commands[] = {
+    {"diff", "compare the tensors of two models", &diff_app, diff_run},
+    {.name = NULL},
+};
+
+static const struct cli_app app = {
+    .name = "tp-verify",
+    .synopsis = "COMMAND [options] ...",
+    .summary =
+	"Decide whether a model may ship. The exit status is 0 only when "
+	"everything that was asked for was looked at and holds. "
+	"'tp-verify COMMAND --help' tells about a command.",
+    .options = options,
+    .min_args = 1,
+    .commands = commands,
+};
+
+int
+main(int argc, char **argv)
+{
+	return cli_finish(cli_run(&app, argc, argv));
+}

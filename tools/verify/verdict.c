@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict.c - items, their counts, and the exit status they make */
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tp/alloc.h"
+
+static const char *const status_names[VERDICT_STATUS_COUNT] = {
+    [VERDICT_EQUAL] = "equal",
+    [VERDICT_DIFFERENT] = "different",
+    [VERDICT_MISSING] = "missing",
+    [VERDICT_EXTRA] = "extra",
+    [VERDICT_NOT_COMPARED] = "not compared",
+    [VERDICT_EXCLUDED] = "excluded",
+};
+
+static const int status_exits[VERDICT_STATUS_COUNT] = {
+    [VERDICT_EQUAL] = CLI_OK,
+    [VERDICT_DIFFERENT] = CLI_DIFFERS,
+    [VERDICT_MISSING] = CLI_DIFFERS,
+    [VERDICT_EXTRA] = CLI_DIFFERS,
+    [VERDICT_NOT_COMPARED] = CLI_UNSUPPORTED,
+    [VERDICT_EXCLUDED] = CLI_OK,
+};
+
+const char *
+verdict_status_name(enum verdict_status status)
+{
+	return status_names[status];
+}
+
+void
+verdict_init(struct verdict *v, const char *command, const char *first,
+    const char *second)
+{
+	*v = (struct verdict){
+	    .command = command, .paths = {first, second}, .error = TP_ERR_INIT};
+}
+
+static void
+free_text(const char *text)
+{
+	if (text)
+		tp_mem_free(NULL, (char *)(uintptr_t)text, strlen(text) + 1, 1);
+}
+
+void
+verdict_release(struct verdict *v)
+{
+	for (size_t i = 0; i < v->n_items; i++) {
+		free_text(v->items[i].reason);
+		free_text(v->items[i].warning);
+	}
+	for (size_t i = 0; i < v->n_remarks; i++)
+		free_text(v->remarks[i].text);
+	if (v->items)
+		tp_mem_free(NULL, v->items, v->cap_items, sizeof(*v->items));
+	if (v->remarks)
+		tp_mem_free(
+		    NULL, v->remarks, v->cap_remarks, sizeof(*v->remarks));
+	*v = (struct verdict){.command = NULL};
+}
+
+/* A copy, or NULL: of NULL, or without memory. */
+static const char *
+keep_text(struct verdict *v, const char *text)
+{
+	size_t n = text ? strlen(text) + 1 : 0;
+	char *copy = n ? tp_mem_array(NULL, n, 1) : NULL;
+
+	if (copy)
+		memcpy(copy, text, n);
+	else
+		v->no_memory |= text != NULL;
+	return copy;
+}
+
+/* Room for one more of size bytes; returns the array, or NULL. */
+static void *
+grow(struct verdict *v, void *array, size_t n, size_t *cap, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *grown;
+
+	if (n < *cap)
+		return array;
+	grown = tp_mem_grow(NULL, array, *cap, more, size);
+	if (grown)
+		*cap = more;
+	else
+		v->no_memory = true;
+	return grown;
+}
+
+void
+verdict_add(struct verdict *v, const struct verdict_item *item)
+{
+	struct verdict_item *items =
+	    grow(v, v->items, v->n_items, &v->cap_items, sizeof(*v->items));
+	struct verdict_item *kept;
+
+	v->totals[item->status].tensors++;
+	v->totals[item->status].elements += item->n_elems;
+	v->exit = cli_worst(
+	    v->exit, cli_worst(item->exit, status_exits[item->status]));
+	if (!items)
+		return;
+	v->items = items;
+	kept = &v->items[v->n_items++];
+	*kept = *item;
+	kept->exit = cli_worst(item->exit, status_exits[item->status]);
+	kept->reason = keep_text(v, item->reason);
+	kept->warning = keep_text(v, item->warning);
+}
+
+void
+verdict_remark(struct verdict *v, const char *kind, int exit, const char *text)
+{
+	struct verdict_remark *remarks = grow(
+	    v, v->remarks, v->n_remarks, &v->cap_remarks, sizeof(*v->remarks));
+
+	v->exit = cli_worst(v->exit, exit);
+	if (!remarks)
+		return;
+	v->remarks = remarks;
+	v->remarks[v->n_remarks++] =
+	    (struct verdict_remark){kind, keep_text(v, text), exit};
+}
+
+void
+verdict_fail(struct verdict *v, const char *path, const struct tp_err *err)
+{
+	v->exit = cli_worst(v->exit, cli_exit_of(err->status));
+	if (v->error.status)
+		return;
+	v->error = *err;
+	v->error_path = path;
+}
+
+struct verdict_totals
+verdict_compared(const struct verdict *v)
+{
+	const struct verdict_totals *a = &v->totals[VERDICT_EQUAL];
+	const struct verdict_totals *b = &v->totals[VERDICT_DIFFERENT];
+
+	return (struct verdict_totals){
+	    a->tensors + b->tensors, a->elements + b->elements};
+}
+
+int
+verdict_exit(const struct verdict *v)
+{
+	int exit = v->exit;
+
+	if (v->no_memory)
+		exit = cli_worst(exit, CLI_INPUT);
+	/* Missing and extra tensors are a finding of their own. */
+	if (exit == CLI_OK && verdict_compared(v).tensors == 0)
+		exit = CLI_UNSUPPORTED;
+	return exit;
+}
