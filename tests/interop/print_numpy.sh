@@ -5,6 +5,7 @@ set -eu
 
 for python in python3 /usr/bin/python3; do
 	"$python" -c 'import numpy' 2>/dev/null || continue
+	# shellcheck disable=SC2093 # the first that has it, and no other
 	exec "$python" "$(dirname "$0")/print_numpy.py" "$1"
 done
 echo "SKIPPED: there is no Python with NumPy"

@@ -6,7 +6,8 @@
 /* Open descriptors 0 to 2 if they are not, ignore SIGPIPE, buffer stdout. */
 void cli_start(void);
 
-/* TP_PROFILE and TP_MEM_STATS in the environment: begin, and print at the end. */
+/* TP_PROFILE and TP_MEM_STATS in the environment: begin, and print at the end.
+ */
 void cli_watch_begin(void);
 void cli_watch_end(void);
 
