@@ -12,13 +12,14 @@ install(DIRECTORY libtensor/include/tp formats/include/tp
 	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h")
 
-foreach(tool tp-convert tp-inspect tp-verify)
+foreach(tool tp-convert tp-inspect tp-quantize tp-verify)
 	if(TARGET ${tool})
 		install(TARGETS ${tool})
 	endif()
 endforeach()
 
-foreach(page tp-convert.1 tp-inspect.1 tp-native.5)
+foreach(page tp-convert.1 tp-inspect.1 tp-quantize.1 tp-verify.1
+	tp-native.5)
 	string(REGEX MATCH "[0-9]$" section ${page})
 	if(EXISTS ${PROJECT_SOURCE_DIR}/man/${page})
 		install(FILES man/${page}

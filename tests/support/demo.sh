@@ -10,7 +10,7 @@ support=$(dirname "$(realpath "$0")")
 folder=$1
 rm -rf "$folder"
 mkdir -p "$folder"
-models=$(realpath "$folder/..")/models
+models=${TP_MODELS:-$(dirname "$(realpath "$folder")")/models}
 cd "$folder"
 
 # Show a command, then run it.
@@ -60,8 +60,8 @@ run tp-convert sample.tpt sample.safetensors || echo "exit status $?"
 run tp-convert --verify --allow-loss alias sample.tpt sample.safetensors
 same sample.tpt sample.safetensors
 
-echo
 model=silero_vad_legacy.onnx
+echo
 if ! "$support/fetch_models.sh" "$models" "$model"; then
 	echo "*** SKIPPED: the same with Silero VAD, which npm could not fetch ***"
 	exit 0
