@@ -27,6 +27,9 @@
 /* Below this a copy inside the kernel costs more than it saves. */
 #define KERNEL_COPY_MIN ((uint64_t)64 << 10)
 
+/* From this many bytes on a write of its own is cheaper than a copy. */
+#define DIRECT_MIN ((size_t)64 << 10)
+
 /* Files that grow beyond this are written by a thread of their own. */
 #define BEHIND_MIN ((uint64_t)4 << 20)
 
@@ -314,7 +317,7 @@ tpi_sink_write(
 	const uint8_t *p = buf;
 	enum tp_status rc;
 
-	if (n >= TPI_CHUNK) {
+	if (n >= DIRECT_MIN) {
 		rc = write_buffered(s, err);
 		if (!rc)
 			rc = tpi_write_at(s->fd, s->size, p, n, err);
@@ -405,6 +408,14 @@ tpi_sink_stream(
 
 	if (stream->src && tp_stream_left(stream) >= KERNEL_COPY_MIN)
 		rc = copy_in_kernel(s, stream, err);
+	while (!rc && stream->take && tp_stream_left(stream) > 0) {
+		const void *p;
+		size_t n;
+
+		rc = tpi_stream_next(stream, NULL, 0, &p, &n, err);
+		if (!rc)
+			rc = tpi_sink_write(s, p, n, err);
+	}
 	while (!rc && tp_stream_left(stream) > 0) {
 		size_t n;
 

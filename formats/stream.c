@@ -38,6 +38,21 @@ tp_stream_read(struct tp_stream *s, void *buf, size_t n, struct tp_err *err)
 	return rc ? rc : tpi_stream_moved(s, n, err);
 }
 
+enum tp_status
+tpi_stream_next(struct tp_stream *s, void *buf, size_t cap, const void **p,
+    size_t *n, struct tp_err *err)
+{
+	enum tp_status rc;
+
+	if (s->take) {
+		rc = s->take(s, p, n, err);
+		return rc ? rc : tpi_stream_moved(s, *n, err);
+	}
+	*p = buf;
+	*n = tp_stream_left(s) < cap ? (size_t)tp_stream_left(s) : cap;
+	return tp_stream_read(s, buf, *n, err);
+}
+
 void
 tp_stream_close(struct tp_stream *s)
 {

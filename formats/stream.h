@@ -26,6 +26,12 @@ struct tp_stream {
 	/* Exactly n bytes from pos on, n <= nbytes - pos, n > 0. */
 	enum tp_status (*read)(
 	    struct tp_stream *s, void *buf, size_t n, struct tp_err *err);
+	/*
+	 * NULL, or: lend some of the bytes from pos on, good until the next
+	 * call; sets *p and *n > 0. Called with bytes left only.
+	 */
+	enum tp_status (*take)(
+	    struct tp_stream *s, const void **p, size_t *n, struct tp_err *err);
 	/* Frees the stream itself too. */
 	void (*close)(struct tp_stream *s);
 };
@@ -46,6 +52,13 @@ tpi_stream_moved(struct tp_stream *s, uint64_t n, struct tp_err *err)
 
 /* Buffers that streams and sinks pass data through. */
 #define TPI_CHUNK ((size_t)256 << 10)
+
+/*
+ * The next bytes of a stream that has some left, lent by it or read into buf
+ * (cap bytes): *n of them at *p, good until the next call.
+ */
+enum tp_status tpi_stream_next(struct tp_stream *s, void *buf, size_t cap,
+    const void **p, size_t *n, struct tp_err *err);
 
 /*
  * The nbytes at offset of src, as they lie. check_crc: compare with crc32c at

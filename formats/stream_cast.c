@@ -23,7 +23,7 @@
 #include "banned.h"
 
 #define MAX_WORKERS 16
-#define MAX_SLOTS (2 * MAX_WORKERS + 1)
+#define MAX_SLOTS (2 * MAX_WORKERS + 2)
 /* Below this many bytes starting threads costs more than it saves. */
 #define MIN_THREADED ((uint64_t)4 << 20)
 
@@ -49,7 +49,7 @@ struct cast_stream {
 	struct tpi_cast cast;
 	struct tp_cast_stats *stats;
 	size_t chunk;	   /* elements */
-	size_t raw_nbytes; /* of the first chunk, before and after */
+	size_t raw_nbytes; /* of a buffer, before and after */
 	size_t out_nbytes;
 	uint64_t n_chunks;
 
@@ -57,6 +57,7 @@ struct cast_stream {
 	unsigned n_workers, n_started;
 	struct slot slots[MAX_SLOTS];
 	unsigned n_slots;
+	struct tpi_cast_pool block; /* of all their buffers */
 
 	pthread_mutex_t turn; /* held while reading the inner stream */
 	pthread_mutex_t lock; /* guards what follows */
@@ -64,6 +65,7 @@ struct cast_stream {
 	uint64_t next_in;  /* chunk to read from the inner stream */
 	uint64_t next_out; /* chunk being handed out */
 	size_t out_pos;	   /* bytes of it that are gone */
+	bool lent; /* all of it is gone, the last perhaps still in use */
 	bool stop;
 };
 
@@ -128,6 +130,13 @@ static size_t
 packed_nbytes(enum tp_dtype dtype, size_t n)
 {
 	return (n * tp_dtype_bits(dtype) + 7) / 8;
+}
+
+/* The same, so that another buffer behind it is aligned for any dtype. */
+static size_t
+buffer_nbytes(enum tp_dtype dtype, size_t n)
+{
+	return (packed_nbytes(dtype, n) + 63) / 64 * 64;
 }
 
 static size_t
@@ -212,35 +221,49 @@ work(void *arg)
 	return NULL;
 }
 
-/* Make the slot of the chunk that is to be handed out full. */
+/* Give the slot that was handed out back to the workers. */
 static void
-await_slot(struct cast_stream *c, struct slot *slot)
+leave_slot(struct cast_stream *c)
 {
-	if (c->n_started == 0) {
-		if (slot->full)
-			return;
-		if (!read_chunk(c, c->next_out, c->workers[0].raw))
-			convert_chunk(c, c->next_out, c->workers[0].raw);
-		slot->full = true;
-		return;
-	}
 	pthread_mutex_lock(&c->lock);
-	while (!slot->full)
-		pthread_cond_wait(&c->filled, &c->lock);
-	pthread_mutex_unlock(&c->lock);
-}
-
-static void
-leave_slot(struct cast_stream *c, struct slot *slot)
-{
-	if (c->stats)
-		tpi_cast_stats_add(c->stats, &slot->stats);
-	c->out_pos = 0;
-	pthread_mutex_lock(&c->lock);
-	slot->full = false;
+	c->slots[c->next_out % c->n_slots].full = false;
 	c->next_out++;
 	pthread_cond_signal(&c->emptied);
 	pthread_mutex_unlock(&c->lock);
+	c->out_pos = 0;
+	c->lent = false;
+}
+
+/* The slot of the chunk that is to be handed out, full. */
+static struct slot *
+await_slot(struct cast_stream *c)
+{
+	struct slot *slot;
+
+	if (c->lent)
+		leave_slot(c);
+	slot = &c->slots[c->next_out % c->n_slots];
+	if (c->n_started) {
+		pthread_mutex_lock(&c->lock);
+		while (!slot->full)
+			pthread_cond_wait(&c->filled, &c->lock);
+		pthread_mutex_unlock(&c->lock);
+	} else if (!slot->full) {
+		if (!read_chunk(c, c->next_out, c->workers[0].raw))
+			convert_chunk(c, c->next_out, c->workers[0].raw);
+		slot->full = true;
+	}
+	return slot;
+}
+
+/* n more bytes of the slot are handed out. */
+static void
+hand_out(struct cast_stream *c, const struct slot *slot, size_t n)
+{
+	c->out_pos += n;
+	c->lent = c->out_pos == slot->nbytes;
+	if (c->lent && c->stats)
+		tpi_cast_stats_add(c->stats, &slot->stats);
 }
 
 static void
@@ -254,35 +277,76 @@ start_workers(struct cast_stream *c)
 		c->n_started++;
 }
 
+/* The slot with the next bytes, or the failure that is there instead. */
+static enum tp_status
+next_slot(struct cast_stream *c, struct slot **slot, struct tp_err *err)
+{
+	if (c->s.pos == 0 && c->n_started == 0)
+		start_workers(c);
+	*slot = await_slot(c);
+	if ((*slot)->status && err)
+		*err = (*slot)->err;
+	return (*slot)->status;
+}
+
+static enum tp_status
+cast_take(struct tp_stream *s, const void **p, size_t *n, struct tp_err *err)
+{
+	struct cast_stream *c = (struct cast_stream *)s;
+	struct slot *slot;
+	enum tp_status rc = next_slot(c, &slot, err);
+
+	if (rc)
+		return rc;
+	*p = slot->data + c->out_pos;
+	*n = slot->nbytes - c->out_pos;
+	hand_out(c, slot, *n);
+	return TP_OK;
+}
+
 static enum tp_status
 cast_read(struct tp_stream *s, void *buf, size_t n, struct tp_err *err)
 {
 	struct cast_stream *c = (struct cast_stream *)s;
-	uint8_t *p = buf;
+	uint8_t *to = buf;
 
-	if (s->pos == 0 && c->n_started == 0)
-		start_workers(c);
 	while (n > 0) {
-		struct slot *slot = &c->slots[c->next_out % c->n_slots];
+		struct slot *slot;
+		enum tp_status rc = next_slot(c, &slot, err);
 		size_t part;
 
-		await_slot(c, slot);
-		if (slot->status) {
-			if (err)
-				*err = slot->err;
-			return slot->status;
-		}
+		if (rc)
+			return rc;
 		part = slot->nbytes - c->out_pos;
 		if (part > n)
 			part = n;
-		memcpy(p, slot->data + c->out_pos, part);
-		p += part;
+		memcpy(to, slot->data + c->out_pos, part);
+		to += part;
 		n -= part;
-		c->out_pos += part;
-		if (c->out_pos == slot->nbytes)
-			leave_slot(c, slot);
+		hand_out(c, slot, part);
 	}
 	return TP_OK;
+}
+
+void
+tpi_cast_pool_release(struct tpi_cast_pool *pool, const struct tp_alloc *alloc)
+{
+	tp_mem_free(alloc, pool->block, pool->nbytes, 1);
+	*pool = (struct tpi_cast_pool){NULL, 0};
+}
+
+/* The larger block stays in the pool. */
+static void
+give_buffers(struct cast_stream *c)
+{
+	struct tpi_cast_pool *pool = c->cast.pool;
+
+	if (pool && c->block.block && c->block.nbytes > pool->nbytes) {
+		tpi_cast_pool_release(pool, c->alloc);
+		*pool = c->block;
+	} else if (c->block.block) {
+		tpi_cast_pool_release(&c->block, c->alloc);
+	}
 }
 
 static void
@@ -302,10 +366,7 @@ cast_close(struct tp_stream *s)
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->turn);
 	tp_stream_close(c->inner);
-	for (unsigned i = 0; i < c->n_workers; i++)
-		tp_mem_free(c->alloc, c->workers[i].raw, c->raw_nbytes, 1);
-	for (unsigned i = 0; i < c->n_slots; i++)
-		tp_mem_free(c->alloc, c->slots[i].data, c->out_nbytes, 1);
+	give_buffers(c);
 	tp_mem_free(c->alloc, c, 1, sizeof(*c));
 }
 
@@ -322,29 +383,38 @@ size_ring(struct cast_stream *c)
 	if (n > c->n_chunks)
 		n = (unsigned)c->n_chunks;
 	while (n > 1 && n * (uint64_t)c->raw_nbytes +
-				(2 * n + 1) * (uint64_t)c->out_nbytes >
+				(2 * n + 2) * (uint64_t)c->out_nbytes >
 			    max)
 		n--;
 	c->n_workers = n ? n : 1;
-	c->n_slots = 2 * c->n_workers + 1;
+	c->n_slots = 2 * c->n_workers + 2;
 	if (c->n_slots > c->n_chunks)
 		c->n_slots = c->n_chunks ? (unsigned)c->n_chunks : 1;
 }
 
+/* One block for all buffers: that of the pool if it is large enough. */
 static bool
 get_buffers(struct cast_stream *c)
 {
-	for (unsigned i = 0; i < c->n_workers; i++) {
-		c->workers[i].c = c;
-		c->workers[i].raw = tp_mem_array(c->alloc, c->raw_nbytes, 1);
-		if (!c->workers[i].raw)
-			return false;
+	struct tpi_cast_pool *pool = c->cast.pool;
+	uint8_t *p;
+
+	/* What size_ring allows is far from any overflow. */
+	c->block.nbytes =
+	    c->n_workers * c->raw_nbytes + c->n_slots * c->out_nbytes;
+	if (pool && pool->block && pool->nbytes >= c->block.nbytes) {
+		c->block = *pool;
+		*pool = (struct tpi_cast_pool){NULL, 0};
+	} else {
+		c->block.block = tp_mem_array(c->alloc, c->block.nbytes, 1);
 	}
-	for (unsigned i = 0; i < c->n_slots; i++) {
-		c->slots[i].data = tp_mem_array(c->alloc, c->out_nbytes, 1);
-		if (!c->slots[i].data)
-			return false;
-	}
+	p = c->block.block;
+	if (!p)
+		return false;
+	for (unsigned i = 0; i < c->n_workers; i++, p += c->raw_nbytes)
+		c->workers[i] = (struct worker){.c = c, .raw = p};
+	for (unsigned i = 0; i < c->n_slots; i++, p += c->out_nbytes)
+		c->slots[i].data = p;
 	return true;
 }
 
@@ -390,15 +460,17 @@ tpi_stream_cast(const struct tp_alloc *alloc, struct tp_stream *inner,
 		return rc;
 	}
 
-	c->s = (struct tp_stream){
-	    .nbytes = nbytes, .read = cast_read, .close = cast_close};
+	c->s = (struct tp_stream){.nbytes = nbytes,
+	    .read = cast_read,
+	    .take = cast_take,
+	    .close = cast_close};
 	c->alloc = alloc;
 	c->inner = inner;
 	c->cast = *cast;
 	c->stats = stats;
 	c->chunk = tpi_cast_chunk(cast->from, cast->to);
-	c->raw_nbytes = packed_nbytes(cast->from, chunk_elems(c, 0));
-	c->out_nbytes = packed_nbytes(cast->to, chunk_elems(c, 0));
+	c->raw_nbytes = buffer_nbytes(cast->from, chunk_elems(c, 0));
+	c->out_nbytes = buffer_nbytes(cast->to, chunk_elems(c, 0));
 	c->n_chunks =
 	    cast->n_elems / c->chunk + (cast->n_elems % c->chunk ? 1 : 0);
 	pthread_mutex_init(&c->turn, NULL);

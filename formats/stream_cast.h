@@ -13,6 +13,17 @@
 
 #include "stream.h"
 
+/*
+ * The buffers of a stream that was closed, for the next one: new memory costs
+ * more than the conversion of a small tensor. Starts as zeros.
+ */
+struct tpi_cast_pool {
+	uint8_t *block;
+	size_t nbytes;
+};
+void tpi_cast_pool_release(
+    struct tpi_cast_pool *pool, const struct tp_alloc *alloc);
+
 struct tpi_cast {
 	enum tp_dtype from, to;
 	uint64_t n_elems; /* the inner stream has at least their bytes */
@@ -20,6 +31,7 @@ struct tpi_cast {
 	unsigned n_threads;  /* 0: one for each processor; 1: no others */
 	uint64_t max_memory; /* for buffers; 0: 16 MiB */
 	struct tp_str what;  /* the tensor, for messages; borrowed */
+	struct tpi_cast_pool *pool; /* NULL: none */
 };
 
 /*

@@ -128,6 +128,7 @@ tp_transfer_free(struct tp_transfer *t)
 	if (!t)
 		return;
 	tp_writer_free(t->writer);
+	tpi_cast_pool_release(&t->cast_pool, t->alloc);
 	tpi_arena_release(&t->arena);
 	tp_mem_free(t->alloc, t, 1, sizeof(*t));
 }
@@ -235,6 +236,7 @@ tpi_feed_open(struct tp_transfer *t, size_t i, struct tp_cast_stats *stats,
 	    .n_threads = t->options.n_threads,
 	    .max_memory = t->options.max_memory / 4,
 	    .what = f->first->item.name,
+	    .pool = &t->cast_pool,
 	};
 	enum tp_status rc;
 

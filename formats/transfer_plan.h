@@ -17,6 +17,7 @@
 
 #include "arena.h"
 #include "plugin.h"
+#include "stream_cast.h"
 
 /* An item of the plan: the public part and what was decided about it. */
 struct tpi_item {
@@ -73,6 +74,7 @@ struct tp_transfer {
 	struct tp_model model;
 
 	struct tp_writer *writer;
+	struct tpi_cast_pool cast_pool;
 	uint64_t done, total; /* bytes, for the progress */
 	bool written;
 };

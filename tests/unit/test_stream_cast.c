@@ -291,6 +291,54 @@ closing_early_and_short_inputs(void **state)
 	free(in);
 }
 
+/* The same bytes and statistics whether they are copied or lent. */
+static void
+bytes_can_be_borrowed(void **state)
+{
+	uint8_t *in = malloc(4 * MANY), *first = malloc(2 * MANY);
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++)
+		put_f32(in, i, (float)i / 3.0F);
+	for (size_t c = 0; c < N_COUNTS; c++) {
+		struct tp_cast_stats stats = {0};
+		struct tp_stream *s = open_cast(NULL, in, 4 * MANY,
+		    &(struct tpi_cast){.from = TP_DTYPE_F32,
+			.to = TP_DTYPE_BF16,
+			.n_elems = MANY,
+			.n_threads = thread_counts[c],
+			.what = TP_STR("w")},
+		    &stats);
+		size_t at = 0, n;
+		const void *p;
+
+		if (c == 0) {
+			assert_int_equal(drain(s, first, NULL), TP_OK);
+			tp_stream_close(s);
+			continue;
+		}
+		/* A part by copy, so that the first loan begins inside a chunk.
+		 */
+		for (at = 0; at < 1000; at += 500) {
+			uint8_t part[500];
+
+			assert_int_equal(
+			    tp_stream_read(s, part, 500, NULL), TP_OK);
+			assert_memory_equal(part, first + at, 500);
+		}
+		for (; tp_stream_left(s); at += n) {
+			assert_int_equal(
+			    tpi_stream_next(s, NULL, 0, &p, &n, NULL), TP_OK);
+			assert_memory_equal(p, first + at, n);
+		}
+		assert_int_equal(at, 2 * MANY);
+		assert_int_equal(stats.n, MANY);
+		tp_stream_close(s);
+	}
+	free(in);
+	free(first);
+}
+
 static void
 memory_runs_out_cleanly(void **state)
 {
@@ -334,6 +382,7 @@ main(void)
 	    cmocka_unit_test(the_first_overflow_is_told),
 	    cmocka_unit_test(a_read_error_comes_through),
 	    cmocka_unit_test(closing_early_and_short_inputs),
+	    cmocka_unit_test(bytes_can_be_borrowed),
 	    cmocka_unit_test(memory_runs_out_cleanly),
 	};
 
