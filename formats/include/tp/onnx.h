@@ -74,7 +74,8 @@ struct tp_onnx_op {
 
 /*
  * TP_ENOTFOUND when the model has no graph; TP_EFORMAT when it is no protobuf;
- * TP_ELIMIT when it is nested too deeply.
+ * TP_ELIMIT when it is nested too deeply or larger than limits.directory_bytes.
+ * Like tp_reader_attachment it must not run in two threads at once.
  */
 TP_API TP_NODISCARD enum tp_status tp_onnx_summary_new(
     struct tp_reader *r, struct tp_onnx_summary **out, struct tp_err *err);
