@@ -63,6 +63,7 @@ trim_pool(struct tpi_cache *c)
 
 	tpi_slab_take_remote(p);
 	tpi_region_take_remote(p);
+	tpi_region_flush(p);
 	tpi_slab_trim(p);
 	tpi_region_trim(p, 0);
 }

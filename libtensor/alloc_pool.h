@@ -22,9 +22,22 @@
  */
 #define TPI_REGION_LISTS 128
 
+/*
+ * Blocks just freed, as they are: the next request of the same size takes the
+ * last one. Places by a hash of the size; up to TPI_QUICK_MAX blocks at each.
+ */
+#define TPI_QUICK_LISTS 256
+#define TPI_QUICK_MAX 8
+
 struct tpi_slab;
 struct tpi_region;
 struct tpi_region_block;
+
+struct tpi_quick_list {
+	struct tpi_region_block *first;
+	size_t size;
+	unsigned n;
+};
 
 struct tpi_pool {
 	struct tpi_cache base; /* its remote list: region blocks */
@@ -37,6 +50,8 @@ struct tpi_pool {
 	size_t n_empty; /* regions without a live block */
 	struct tpi_region_block *lists[TPI_REGION_LISTS];
 	uint64_t in_use[TPI_REGION_LISTS / 64];
+	struct tpi_quick_list quick[TPI_QUICK_LISTS];
+	size_t quick_bytes;
 };
 
 struct tpi_pool_allocator {
@@ -57,6 +72,9 @@ bool tpi_region_allocate(struct tpi_pool *p, size_t size, size_t alignment,
 /* What other threads gave back becomes free here. */
 void tpi_slab_take_remote(struct tpi_pool *p);
 void tpi_region_take_remote(struct tpi_pool *p);
+
+/* Blocks that wait for a request of their size are joined with neighbours. */
+void tpi_region_flush(struct tpi_pool *p);
 
 /* Give to the system what holds no live block. */
 void tpi_slab_trim(struct tpi_pool *p);

@@ -13,6 +13,11 @@
  * list of its size and never beside another free one. A request takes the first
  * block of the first list whose blocks are all large enough, and what is left
  * of it, when it is worth a block, is free again.
+ *
+ * A block that its own thread frees first waits in a quick list for a request
+ * of its size, which is likely to come soon and finds it in the caches of the
+ * processor. When such blocks make up a region, and before a new region is
+ * taken, they are joined with their neighbours.
  */
 #include <stdlib.h>
 
@@ -30,6 +35,7 @@ struct tpi_region_block {
 	struct tpi_region *region;
 	size_t size;   /* header and data */
 	size_t before; /* size of the block before; 0: first */
+	size_t asked;  /* the size that was looked for */
 	struct tpi_region_block *next, *prev; /* of its list, when free */
 	bool is_free;
 #ifdef TP_DEBUG_CHECKS
@@ -224,6 +230,72 @@ tpi_region_take_remote(struct tpi_pool *p)
 	}
 }
 
+static struct tpi_quick_list *
+quick_list(struct tpi_pool *p, size_t size)
+{
+	size_t units = size / UNIT;
+
+	return &p->quick[(units ^ units / TPI_QUICK_LISTS) % TPI_QUICK_LISTS];
+}
+
+static void
+flush_list(struct tpi_pool *p, struct tpi_quick_list *q)
+{
+	struct tpi_region_block *b = q->first, *next;
+
+	for (; b; b = next) {
+		next = b->next;
+		p->quick_bytes -= b->size;
+		free_block(p, b);
+	}
+	q->first = NULL;
+	q->n = 0;
+}
+
+void
+tpi_region_flush(struct tpi_pool *p)
+{
+	for (size_t i = 0; i < TPI_QUICK_LISTS && p->quick_bytes; i++)
+		flush_list(p, &p->quick[i]);
+}
+
+/* To its quick list, whose blocks of another size make room. */
+static void
+keep(struct tpi_pool *p, struct tpi_region_block *b)
+{
+	struct tpi_quick_list *q = quick_list(p, b->asked);
+
+	if (p->quick_bytes + b->size > p->allocator->region_bytes)
+		tpi_region_flush(p);
+	if (q->size != b->asked) {
+		flush_list(p, q);
+		q->size = b->asked;
+	}
+	if (q->n == TPI_QUICK_MAX) {
+		free_block(p, b);
+		return;
+	}
+	b->next = q->first;
+	q->first = b;
+	q->n++;
+	p->quick_bytes += b->size;
+}
+
+/* The last freed block of a size, or NULL. */
+static struct tpi_region_block *
+take_quick(struct tpi_pool *p, size_t size)
+{
+	struct tpi_quick_list *q = quick_list(p, size);
+	struct tpi_region_block *b = q->size == size ? q->first : NULL;
+
+	if (b) {
+		q->first = b->next;
+		q->n--;
+		p->quick_bytes -= b->size;
+	}
+	return b;
+}
+
 static void
 give_back(void *ctx)
 {
@@ -234,7 +306,7 @@ give_back(void *ctx)
 	tpi_debug_freed(&b->debug, data_of(b));
 #endif
 	if (tpi_cache_is_mine(&p->base))
-		free_block(p, b);
+		keep(p, b);
 	else
 		tpi_remote_push(&p->base.remote, &b->link);
 }
@@ -251,35 +323,40 @@ lead_for(struct tpi_region_block *b, size_t alignment)
 	return lead;
 }
 
-bool
-tpi_region_allocate(struct tpi_pool *p, size_t size, size_t alignment,
-    size_t asked, struct tp_data_ptr *out)
+/* A free block of at least this size, not free any more; NULL: no memory. */
+static struct tpi_region_block *
+find_block(struct tpi_pool *p, size_t size)
 {
+	unsigned from = list_for(size);
+	unsigned i = next_in_use(p, from);
 	struct tpi_region_block *b;
-	size_t need, search, lead;
-	unsigned i;
 
-	need = HEADER + (size + UNIT - 1) / UNIT * UNIT;
-	if (need < HEADER + UNIT)
-		need = HEADER + UNIT;
-	/* With room for any lead, the first block that is found will do. */
-	search = alignment > UNIT ? need + 2 * alignment + HEADER : need;
-
-	i = next_in_use(p, list_for(search));
 	if (i == TPI_REGION_LISTS) {
 		tpi_region_take_remote(p);
-		i = next_in_use(p, list_for(search));
+		tpi_region_flush(p);
+		i = next_in_use(p, from);
 	}
-	if (i == TPI_REGION_LISTS) {
-		if (!add_region(p))
-			return false;
-		i = next_in_use(p, list_for(search));
-		if (i == TPI_REGION_LISTS)
-			return false;
-	}
+	if (i == TPI_REGION_LISTS && add_region(p))
+		i = next_in_use(p, from);
+	if (i == TPI_REGION_LISTS)
+		return NULL;
 	b = p->lists[i];
 	unset_free(p, b);
+	return b;
+}
 
+/* Take a block and give back what is too much of it, in front and behind. */
+static struct tpi_region_block *
+cut_block(struct tpi_pool *p, size_t need, size_t alignment)
+{
+	struct tpi_region_block *b;
+	size_t lead;
+
+	/* With room for any lead, the first block that is found will do. */
+	b = find_block(
+	    p, alignment > UNIT ? need + 2 * alignment + HEADER : need);
+	if (!b)
+		return NULL;
 	lead = lead_for(b, alignment);
 	if (lead) {
 		struct tpi_region_block *front = b;
@@ -291,6 +368,25 @@ tpi_region_allocate(struct tpi_pool *p, size_t size, size_t alignment,
 		set_free(p, split(b, need));
 	if (b->region->n_live++ == 0)
 		p->n_empty--;
+	b->asked = need;
+	return b;
+}
+
+bool
+tpi_region_allocate(struct tpi_pool *p, size_t size, size_t alignment,
+    size_t asked, struct tp_data_ptr *out)
+{
+	struct tpi_region_block *b = NULL;
+	size_t need = HEADER + (size + UNIT - 1) / UNIT * UNIT;
+
+	if (need < HEADER + UNIT)
+		need = HEADER + UNIT;
+	if (alignment <= UNIT)
+		b = take_quick(p, need);
+	if (!b)
+		b = cut_block(p, need, alignment);
+	if (!b)
+		return false;
 #ifdef TP_DEBUG_CHECKS
 	tpi_debug_made(&b->debug, data_of(b), asked);
 #else
