@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli_options.c, cli_help.c, cli_values.c: every kind of option, every mistake
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli.h"
 
@@ -188,7 +184,7 @@ mistakes_end_with_2_and_a_hint(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		assert_false(parse(rows[i].line));
 		assert_int_equal(status, CLI_USAGE);
 		if (strncmp(talk_text, rows[i].talk, strlen(rows[i].talk)))
@@ -281,12 +277,12 @@ sizes(void **state)
 	uint64_t n;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
 		assert_true(cli_size_parse(good[i].text, &n));
 		assert_int_equal(n, good[i].bytes);
 	}
 	n = 77;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		if (cli_size_parse(bad[i], &n))
 			fail_msg("'%s' is no size", bad[i]);
 	assert_int_equal(n, 77);

@@ -4,19 +4,13 @@
  * policies and counts. Expectations come from support/narrow.h and from integer
  * arithmetic here, not from the library.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "support/cmocka_all.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "tp/convert.h"
 
 #include "support/narrow.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static uint64_t
 f64_bits(double x)
@@ -127,7 +121,7 @@ rounding_is_to_nearest_even(void **state)
 			double tries[] = {v, half, nextafter(half, 0),
 			    nextafter(half, INFINITY), nextafter(v, INFINITY)};
 
-			for (size_t i = 0; i < 2 * COUNT(tries); i++) {
+			for (size_t i = 0; i < 2 * COUNT_OF(tries); i++) {
 				double x = tries[i / 2] * (i % 2 ? -1 : 1);
 				uint32_t want = narrow_nearest(t, fabs(x));
 
@@ -210,7 +204,7 @@ known_roundings(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_int_equal(
 		    from_f32(rows[i].dtype, rows[i].f32), rows[i].want);
 }
@@ -318,7 +312,7 @@ integers_fit_or_overflow(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		enum tp_status rc;
 
 		assert_int_equal(convert_one(rows[i].dst, rows[i].src,
@@ -352,7 +346,7 @@ policies_decide_about_overflow(void **state)
 	const double big = 70000, small = -70000, nan_ = NAN;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const struct {
 			const double *x;
 			enum tp_overflow overflow;
@@ -367,7 +361,7 @@ policies_decide_about_overflow(void **state)
 		    {&big, TP_OVERFLOW_ERROR, NO},
 		};
 
-		for (size_t j = 0; j < COUNT(tries); j++) {
+		for (size_t j = 0; j < COUNT_OF(tries); j++) {
 			enum tp_status rc;
 			uint64_t code = convert_one(rows[i].dtype, TP_DTYPE_F64,
 			    tries[j].x, tries[j].overflow, &rc);
@@ -446,7 +440,7 @@ narrow_elements_are_packed_from_the_low_bits(void **state)
 				     z, 5, TP_OVERFLOW_ERROR, 0, NULL, NULL),
 		    TP_OK);
 		assert_memory_equal(out, "\x01\xf2\x13\x10\xaa", 5);
-		for (size_t i = 0; i < COUNT(z); i++)
+		for (size_t i = 0; i < COUNT_OF(z); i++)
 			assert_true(
 			    tp_load_f64(TP_DTYPE_F6E2M3, out, i) == z[i]);
 	}
@@ -494,13 +488,13 @@ counts_tell_what_was_lost(void **state)
 	const float x[] = {1, 70000, 1e-12f, 6e-8f, NAN, -INFINITY, 0, -1e9f,
 	    1.0f + 0x1p-11f, 2049, -0.0f};
 	struct tp_cast_stats s = {0};
-	uint16_t out[COUNT(x)];
+	uint16_t out[COUNT_OF(x)];
 
 	(void)state;
 	assert_int_equal(tp_convert(TP_DTYPE_F16, out, TP_DTYPE_F32, x,
-			     COUNT(x), TP_OVERFLOW_INF, 100, &s, NULL),
+			     COUNT_OF(x), TP_OVERFLOW_INF, 100, &s, NULL),
 	    TP_OK);
-	assert_int_equal(s.n, COUNT(x));
+	assert_int_equal(s.n, COUNT_OF(x));
 	assert_int_equal(s.n_overflow, 2);
 	assert_int_equal(s.first_overflow, 101);
 	assert_true(s.first_overflow_value == 70000);
@@ -516,7 +510,7 @@ counts_tell_what_was_lost(void **state)
 	assert_int_equal(tp_convert(TP_DTYPE_F16, out, TP_DTYPE_F32, x, 2,
 			     TP_OVERFLOW_INF, 0, &s, NULL),
 	    TP_OK);
-	assert_int_equal(s.n, COUNT(x) + 2);
+	assert_int_equal(s.n, COUNT_OF(x) + 2);
 	assert_int_equal(s.n_overflow, 3);
 	assert_int_equal(s.first_overflow, 1);
 }

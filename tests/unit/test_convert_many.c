@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convert.c and its kernels: many elements at once, as loops and tables do */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <math.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tp/convert.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static uint64_t
 f64_bits(double x)
@@ -31,11 +25,11 @@ many_doubles_become_floats(void **state)
 {
 	static double x[5000];
 	static uint32_t got[5000];
-	struct tp_cast_stats s = {0}, want = {.n = COUNT(x)};
+	struct tp_cast_stats s = {0}, want = {.n = COUNT_OF(x)};
 	uint64_t seed = 88172645463325252;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(x); i++) {
+	for (size_t i = 0; i < COUNT_OF(x); i++) {
 		uint64_t bits;
 
 		seed ^= seed << 13;
@@ -55,9 +49,9 @@ many_doubles_become_floats(void **state)
 		memcpy(x + i, &bits, sizeof(bits));
 	}
 	assert_int_equal(tp_convert(TP_DTYPE_F32, got, TP_DTYPE_F64, x,
-			     COUNT(x), TP_OVERFLOW_INF, 0, &s, NULL),
+			     COUNT_OF(x), TP_OVERFLOW_INF, 0, &s, NULL),
 	    TP_OK);
-	for (size_t i = 0; i < COUNT(x); i++) {
+	for (size_t i = 0; i < COUNT_OF(x); i++) {
 		float f = (float)x[i];
 		uint32_t bits;
 
@@ -104,9 +98,9 @@ widening_goes_back_unchanged(void **state)
 	static const enum tp_dtype dtypes[] = {TP_DTYPE_F16, TP_DTYPE_BF16};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(all); i++)
+	for (size_t i = 0; i < COUNT_OF(all); i++)
 		all[i] = (uint16_t)i;
-	for (size_t k = 0; k < COUNT(dtypes); k++) {
+	for (size_t k = 0; k < COUNT_OF(dtypes); k++) {
 		struct tp_cast_stats s = {0};
 
 		assert_int_equal(tp_convert(TP_DTYPE_F32, wide, dtypes[k], all,
@@ -152,7 +146,7 @@ many_at_once_are_as_one_by_one(void **state)
 		x[i] = (uint8_t)(seed >> 24);
 	}
 	for (int src = 1; src < TP_DTYPE_F16; src++)
-		for (size_t k = 0; k < 4 * COUNT(targets); k++) {
+		for (size_t k = 0; k < 4 * COUNT_OF(targets); k++) {
 			enum tp_dtype dst = targets[k / 4];
 			enum tp_overflow overflow = (enum tp_overflow)(k % 4);
 			size_t size = tp_dtype_bits(dst) / 8;

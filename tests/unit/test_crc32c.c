@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crc32c.c: known values, and every way of computing against plain division */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "support/cmocka_all.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "formats/crc32c.h"
 
@@ -103,7 +99,7 @@ long_messages(void **state)
 	const char *name;
 
 	(void)state;
-	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+	for (size_t k = 0; k < COUNT_OF(sizes); k++)
 		for (size_t n = sizes[k] - 1; n <= sizes[k] + 1; n++)
 			for (size_t at = 0; at < 9; at += 4) {
 				uint32_t want = divide(7, bytes + at, n);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glob.c: what a pattern takes, and that none of them takes forever */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "support/cmocka_all.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "glob.h"
 
@@ -67,7 +63,7 @@ patterns_match_whole_names(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (cli_glob(tp_str(rows[i].pattern), tp_str(rows[i].name)) !=
 		    rows[i].matches)
 			fail_msg("'%s' on '%s' should be %d", rows[i].pattern,

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json.c, json_scan.c: what is JSON, and that nothing of it is lost */
 #define _DEFAULT_SOURCE 1 /* MAP_ANON */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +11,6 @@
 
 #include "formats/json.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define LITERAL(s)               \
 	{                        \
 		s, sizeof(s) - 1 \
@@ -65,7 +59,7 @@ good_texts_pass(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct tp_err err = TP_ERR_INIT;
 
 		if (check(rows[i].s, rows[i].len, &err))
@@ -149,7 +143,7 @@ bad_texts_fail_where_they_are_bad(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct tp_err err = TP_ERR_INIT;
 
 		if (check(rows[i].text.s, rows[i].text.len, &err) != TP_EFORMAT)
@@ -202,7 +196,7 @@ numbers_keep_their_text(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const cJSON *item = NULL;
 		struct tpi_json j;
 		uint64_t value = 77;
@@ -277,7 +271,7 @@ arrays_of_numbers_need_no_tree(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		uint64_t values[3] = {0};
 		size_t n = SIZE_MAX;
 		struct tpi_json j;
@@ -307,7 +301,7 @@ whole_numbers_may_end_in_zeros(void **state)
 	    {"\"12\"", false}, {"18446744073709551616", false}};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		const cJSON *item = NULL;
 		struct tpi_json j;
 		uint64_t value = 7;
@@ -342,7 +336,7 @@ strings_keep_every_byte(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct tp_str value = {0};
 		struct tpi_json j;
 
@@ -414,7 +408,7 @@ no_byte_behind_the_end_is_read(void **state)
 	(void)state;
 	assert_true(map != MAP_FAILED);
 	assert_int_equal(mprotect(map + page, page, PROT_NONE), 0);
-	for (size_t i = 0; i < COUNT(texts); i++)
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		for (size_t n = 0; n <= strlen(texts[i]); n++) {
 			char *text = map + page - n;
 			const cJSON *item = NULL;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_write.c: escapes, layout, numbers, failing writes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/cmocka_all.h"
 
 #include <float.h>
 #include <math.h>
@@ -68,7 +63,7 @@ strings_are_escaped(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct tp_json j;
 		struct text t;
 
@@ -179,7 +174,7 @@ reals_are_shortest(void **state)
 	struct text t;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		begin(&j, &t, TP_JSON_COMPACT);
 		tp_json_double(&j, rows[i].value);
 		assert_int_equal(tp_json_finish(&j), 0);

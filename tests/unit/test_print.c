@@ -3,20 +3,14 @@
  * print.c: the text of arrays as NumPy 1.24 wrote it, and what NumPy has not:
  * other dtypes, tensor(...), shape=, writers that fail
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <math.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tp/convert.h"
 #include "tp/print.h"
 #include "tp/view.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct print_case {
 	enum tp_dtype dtype;
@@ -425,7 +419,7 @@ static void
 arrays_print_as_numpy_prints_them(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		const struct print_case *c = &cases[i];
 		struct tp_print_options opts = {
 		    .name = c->name, .dtype = c->dtype_text};

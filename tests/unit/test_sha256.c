@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sha256.c: the examples of FIPS 180-4, odd pieces, and both ways alike */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "support/cmocka_all.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "sha256.h"
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats.c: known sums, what is not finite, all dtypes, threads and pieces */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tp/convert.h"
 #include "tp/stats.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static void
 assert_near(double got, double want)
@@ -33,7 +27,7 @@ sums_of_a_ramp(void **state)
 	assert_non_null(x);
 	for (size_t i = 0; i < 200001; i++)
 		x[i] = (float)i;
-	for (size_t k = 0; k < COUNT(lengths); k++) {
+	for (size_t k = 0; k < COUNT_OF(lengths); k++) {
 		struct tp_stats s = {0};
 		double n = (double)lengths[k];
 
@@ -59,10 +53,10 @@ a_large_mean_does_not_cancel(void **state)
 	struct tp_stats s = {0};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(x); i++)
+	for (size_t i = 0; i < COUNT_OF(x); i++)
 		x[i] = 1e12 + (double)(i % 2);
 	assert_int_equal(
-	    tp_stats_add(&s, TP_DTYPE_F64, x, COUNT(x), 1, NULL), TP_OK);
+	    tp_stats_add(&s, TP_DTYPE_F64, x, COUNT_OF(x), 1, NULL), TP_OK);
 	assert_near(s.mean, 1e12 + 0.5);
 	assert_near(tp_stats_std(&s), 0.5);
 }
@@ -77,7 +71,7 @@ what_is_not_finite_is_counted_apart(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    tp_stats_add(&s, TP_DTYPE_F32, x, COUNT(x), 1, NULL), TP_OK);
+	    tp_stats_add(&s, TP_DTYPE_F32, x, COUNT_OF(x), 1, NULL), TP_OK);
 	assert_int_equal(s.n, 11);
 	assert_int_equal(s.n_finite, 6);
 	assert_int_equal(s.n_nan, 2);
@@ -216,7 +210,7 @@ histograms_have_edges(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    tp_histogram_add(&h, TP_DTYPE_F32, x, COUNT(x), NULL), TP_OK);
+	    tp_histogram_add(&h, TP_DTYPE_F32, x, COUNT_OF(x), NULL), TP_OK);
 	assert_int_equal(h.n_below, 1);
 	assert_int_equal(h.n_above, 1);
 	assert_int_equal(h.n_nan, 1);
@@ -225,7 +219,7 @@ histograms_have_edges(void **state)
 	assert_int_equal(h.counts[2], 1);
 	assert_int_equal(h.counts[3], 2);
 	assert_int_equal(
-	    tp_histogram_add(&flat, TP_DTYPE_F32, x, COUNT(x), NULL), TP_OK);
+	    tp_histogram_add(&flat, TP_DTYPE_F32, x, COUNT_OF(x), NULL), TP_OK);
 	assert_int_equal(flat.counts[2], 1);
 	/* Ranges as wide and as narrow as there are. */
 	{

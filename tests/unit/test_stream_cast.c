@@ -10,7 +10,7 @@
 #include "tp/endian.h"
 
 static const unsigned thread_counts[] = {1, 2, 3, 7, 0};
-#define N_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
+#define N_COUNTS COUNT_OF(thread_counts)
 
 static void
 put_f32(uint8_t *p, size_t i, float v)

@@ -91,7 +91,7 @@ static const struct tp_entry entries[] = {
 };
 static const struct tp_meta meta[] = {
     {LIT("format"), LIT("pt")}, {LIT("step"), LIT("7")}};
-#define N_ENTRIES (sizeof(entries) / sizeof(entries[0]))
+#define N_ENTRIES COUNT_OF(entries)
 
 struct fixture {
 	struct temp_dir dir;

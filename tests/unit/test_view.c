@@ -3,21 +3,15 @@
  * view.c, reshape.c, copy.c: known views, refused ones, transposes of every
  * element size
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tp/copy.h"
 #include "tp/shape.h"
 #include "tp/view.h"
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A row-major i32 tensor of 0, 1, 2, … */
 static struct tp_tensor *
@@ -41,7 +35,7 @@ assert_values(const struct tp_tensor *t, const int32_t *want, size_t n)
 	int32_t got[256] = {0};
 
 	assert_int_equal(tp_tensor_numel(t), n);
-	assert_true(n <= COUNT(got));
+	assert_true(n <= COUNT_OF(got));
 	tp_gather(&s, 0, n, got);
 	assert_memory_equal(got, want, n * sizeof(*got));
 }
@@ -77,7 +71,7 @@ slices_are_those_of_python(void **state)
 	struct tp_tensor *t = ramp(sizes, 1);
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct tp_tensor *v = NULL;
 
 		assert_int_equal(tp_tensor_slice(t, 0, rows[i].start,
@@ -263,9 +257,9 @@ transposes_are_exact_for_every_size(void **state)
 	    {3, 35, 7}, {2, 64, 65}, {5, 2, 2}, {1, 2100, 34}};
 
 	(void)state;
-	for (size_t k = 0; k < COUNT(dtypes) * COUNT(shapes); k++) {
-		enum tp_dtype dtype = dtypes[k / COUNT(shapes)];
-		const int64_t *n = shapes[k % COUNT(shapes)];
+	for (size_t k = 0; k < COUNT_OF(dtypes) * COUNT_OF(shapes); k++) {
+		enum tp_dtype dtype = dtypes[k / COUNT_OF(shapes)];
+		const int64_t *n = shapes[k % COUNT_OF(shapes)];
 		const int axes[] = {2, 0, 1};
 		unsigned bits = tp_dtype_bits(dtype);
 		struct tp_tensor *t = NULL, *v = NULL, *c = NULL;

@@ -3,15 +3,11 @@
  * Random chains of views against a plain model that keeps a list of values.
  * TP_TEST_SEED and TP_TEST_CHAINS choose others and more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tp/copy.h"
 #include "tp/shape.h"
