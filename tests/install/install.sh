@@ -54,7 +54,8 @@ build static --static
 mv elsewhere/* "$libdir"
 
 find_package() {
-	"$CMAKE" -S "$here/consumer" -B cmake -DCMAKE_C_COMPILER="$CC" \
+	"$CMAKE" -S "$here/consumer" -B cmake -G "$GENERATOR" \
+	    -DCMAKE_C_COMPILER="$CC" \
 	    -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$here/example.c" &&
 	    "$CMAKE" --build cmake
 }
