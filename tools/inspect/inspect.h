@@ -115,10 +115,6 @@ enum tp_status inspect_measure_stream(const struct inspect_results *x,
     size_t entry, struct tp_stats *stats, struct tp_histogram *histogram,
     struct tp_err *err);
 
-/* SHA-256 of dtype, shape and bytes; see measure.c. */
-enum tp_status inspect_hash(struct tp_reader *r, size_t entry,
-    uint8_t hash[SHA256_SIZE], struct tp_err *err);
-
 /* Text of a shape with all its axes, and the columns it takes. */
 void inspect_put_sizes(FILE *out, const int64_t *sizes, unsigned rank);
 size_t inspect_sizes_width(const int64_t *sizes, unsigned rank);

@@ -14,11 +14,11 @@
 #include "tp/parallel.h"
 
 #include "progress.h"
+#include "tensor_hash.h"
 
 #define WINDOW 64
 /* For a thread; four are two chunks of any dtype. */
 #define STATS_BUFFER ((size_t)512 << 10)
-#define HASH_BUFFER ((size_t)128 << 10)
 #define BINS 20
 
 /* The range of a histogram is that of the finite values. */
@@ -51,66 +51,6 @@ measure(struct inspect_results *x, size_t entry, struct inspect_result *out)
 	return TP_OK;
 }
 
-/*
- * The hash of a tensor is that of its dtype, a space, its shape in brackets
- * without spaces, a newline, and its bytes: dense, row-major, little-endian,
- * the unused bits of the last byte zero. `f32 [2,3]\n`, then 24 bytes.
- */
-static void
-hash_head(struct sha256 *h, const struct tp_entry *e)
-{
-	char text[32];
-
-	sha256_add(
-	    h, tp_dtype_name(e->dtype), tp_str(tp_dtype_name(e->dtype)).len);
-	sha256_add(h, " [", 2);
-	for (unsigned i = 0; i < e->rank; i++) {
-		int n = snprintf(text, sizeof(text), i ? ",%lld" : "%lld",
-		    (long long)e->shape[i]);
-
-		sha256_add(h, text, (size_t)n);
-	}
-	sha256_add(h, "]\n", 2);
-}
-
-enum tp_status
-inspect_hash(struct tp_reader *r, size_t entry, uint8_t hash[SHA256_SIZE],
-    struct tp_err *err)
-{
-	const struct tp_entry *e = tp_reader_entry(r, entry);
-	unsigned used =
-	    (unsigned)(e->n_elems % 8 * tp_dtype_bits(e->dtype)) % 8;
-	struct tp_stream *s = NULL;
-	struct sha256 h;
-	enum tp_status rc;
-	uint8_t *buf;
-
-	buf = tp_mem_array(NULL, HASH_BUFFER, 1);
-	if (!buf)
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory for a buffer of %zu bytes", HASH_BUFFER);
-	sha256_init(&h);
-	hash_head(&h, e);
-	rc = tp_stream_entry(r, entry, &s, err);
-	while (!rc && tp_stream_left(s)) {
-		uint64_t left = tp_stream_left(s);
-		size_t n = left < HASH_BUFFER ? (size_t)left : HASH_BUFFER;
-
-		rc = tp_stream_read(s, buf, n, err);
-		if (rc)
-			break;
-		if (n == left && used && e->dtype != TP_DTYPE_STRING)
-			buf[n - 1] &= (uint8_t)((1u << used) - 1);
-		sha256_add(&h, buf, n);
-		cli_progress_add(n);
-	}
-	if (!rc)
-		sha256_end(&h, hash);
-	tp_stream_close(s);
-	tp_mem_free(NULL, buf, HASH_BUFFER, 1);
-	return rc;
-}
-
 /* A tp_part_fn: the hash of one tensor of the window. */
 static void
 hash_part(void *ctx, size_t part)
@@ -120,7 +60,7 @@ hash_part(void *ctx, size_t part)
 
 	if (out->err.status)
 		return;
-	out->has_hash = !inspect_hash(
+	out->has_hash = !tensor_hash(
 	    x->f->r, x->f->order[x->begin + part], out->hash, &out->err);
 }
 
