@@ -31,6 +31,7 @@
 #include "tp/quant.h"
 #include "tp/print.h"
 #include "tp/sparse.h"
+#include "tp/scan.h"
 #include "tp/stats.h"
 #include "tp/profile.h"
 
