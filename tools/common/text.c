@@ -175,6 +175,21 @@ put_columns(FILE *out, struct tp_str name, size_t from, size_t to)
 	return total;
 }
 
+bool
+cli_name_is_plain(struct tp_str name)
+{
+	char piece[PIECE_SIZE];
+	size_t width, len;
+
+	for (size_t i = 0; i < name.len; i += len) {
+		len =
+		    take_piece(name.s + i, name.len - i, false, piece, &width);
+		if (strlen(piece) != len || memcmp(piece, name.s + i, len))
+			return false;
+	}
+	return true;
+}
+
 size_t
 cli_name_width(struct tp_str name, size_t max)
 {

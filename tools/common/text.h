@@ -27,6 +27,9 @@ size_t cli_put_name(FILE *out, struct tp_str name, size_t max);
 /* The columns that cli_put_name would fill. */
 size_t cli_name_width(struct tp_str name, size_t max);
 
+/* True if cli_put_name prints the whole name as it is. */
+bool cli_name_is_plain(struct tp_str name);
+
 /* Prose, for example a message: as names, but backslashes stay single. */
 void cli_put_text(FILE *out, struct tp_str text);
 

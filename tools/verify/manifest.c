@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * manifest.c - tp-verify manifest: the weights of a model as one list of hashes
+ *
+ * A tensor's hash is that of its dtype, shape and little-endian bytes
+ * (tensor_hash.h), so nothing of a format is in it: not how names are ordered,
+ * what is shared, sharded or compressed, where the bytes lie. Names are those
+ * that tp-inspect shows; ONNX tensors of inner graphs have that of their scope
+ * in front. A sparse tensor counts as its dense form, a quantized one as its
+ * stored integers (its scales are tensors of their own). Metadata and the graph
+ * do not count.
+ */
+#include "manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tp/alloc.h"
+#include "tp/format.h"
+#include "tp/json.h"
+#include "tp/parallel.h"
+#include "tp/version.h"
+
+#include "glob.h"
+#include "progress.h"
+#include "report.h"
+#include "sums.h"
+#include "tensor_hash.h"
+#include "text.h"
+#include "verdict.h"
+
+static const char *opt_check, *opt_from;
+static struct cli_filter filter;
+static struct report_options reports;
+
+static const struct cli_option options[] = {
+    {CLI_STRING, 'c', "check", "SUMS", &opt_check,
+	.help = "compare with the manifest in SUMS instead of printing one"},
+    {CLI_HEADING, .help = "Which tensors"},
+    CLI_FILTER_OPTIONS(filter),
+    {CLI_STRING, 0, "from", "FMT", &opt_from,
+	.help = "read as FMT (default: by content)"},
+    {CLI_HEADING, .help = "Reports (with --check)"},
+    REPORT_OPTIONS(reports),
+    {.kind = CLI_END},
+};
+
+static const char *
+check_options(void)
+{
+	if (opt_from && !tp_format_find(opt_from))
+		return "--from names an unknown format";
+	if (!opt_check && (reports.json || reports.junit))
+		return "reports are those of --check";
+	return NULL;
+}
+
+const struct cli_app manifest_app = {
+    .name = "tp-verify manifest",
+    .synopsis = "[options] FILE\n--check SUMS [options] [FILE...]",
+    .summary =
+	"Print the SHA-256 of each tensor (dtype, shape, bytes) with its "
+	"name, and that of the whole model. The same weights give the same "
+	"text in any format.",
+    .options = options,
+    .check = check_options,
+};
+
+/* The tensors of a model that were chosen, ordered by name. */
+struct chosen {
+	struct tp_reader *r;
+	size_t *entries;
+	struct sum *sums;
+	struct tp_err **errors; /* NULL: could be read */
+	size_t n, cap;
+};
+
+static const struct tp_entry *
+entry_of(const struct chosen *c, size_t i)
+{
+	return tp_reader_entry(c->r, c->entries[i]);
+}
+
+/* Stands for an error that there is no memory to keep. */
+static struct tp_err no_memory = {
+    TP_ENOMEM, TP_NO_OFFSET, "out of memory for an error"};
+
+static void
+chosen_release(struct chosen *c)
+{
+	for (size_t i = 0; c->errors && i < c->n; i++)
+		if (c->errors[i] && c->errors[i] != &no_memory)
+			tp_mem_free(NULL, c->errors[i], 1, sizeof(no_memory));
+	if (c->entries)
+		tp_mem_free(NULL, c->entries, c->cap, sizeof(*c->entries));
+	if (c->sums)
+		tp_mem_free(NULL, c->sums, c->cap, sizeof(*c->sums));
+	if (c->errors)
+		tp_mem_free(NULL, c->errors, c->cap, sizeof(*c->errors));
+	*c = (struct chosen){.r = c->r};
+}
+
+/* For qsort, which gives no context. */
+static const struct tp_reader *sorted_reader;
+
+static int
+by_name(const void *a, const void *b)
+{
+	return tp_str_cmp(
+	    tp_reader_entry(sorted_reader, *(const size_t *)a)->name,
+	    tp_reader_entry(sorted_reader, *(const size_t *)b)->name);
+}
+
+/* A tp_part_fn */
+static void
+hash_one(void *ctx, size_t i)
+{
+	struct chosen *c = ctx;
+
+	struct tp_err err = TP_ERR_INIT, *kept;
+
+	c->sums[i].name = entry_of(c, i)->name;
+	if (!tensor_hash(c->r, c->entries[i], c->sums[i].hash, &err))
+		return;
+	kept = tp_mem_array(NULL, 1, sizeof(*kept));
+	if (kept)
+		*kept = err;
+	c->errors[i] = kept ? kept : &no_memory;
+}
+
+/* Choose and hash; false without memory. */
+static bool
+choose(struct chosen *c)
+{
+	size_t n = tp_reader_n_entries(c->r);
+	uint64_t nbytes = 0;
+
+	c->cap = n ? n : 1;
+	c->entries = tp_mem_array(NULL, c->cap, sizeof(*c->entries));
+	if (!c->entries)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (cli_filter_takes(&filter, tp_reader_entry(c->r, i)->name)) {
+			c->entries[c->n++] = i;
+			nbytes += tp_reader_entry(c->r, i)->nbytes;
+		}
+	sorted_reader = c->r;
+	qsort(c->entries, c->n, sizeof(*c->entries), by_name);
+	c->sums = tp_mem_array(NULL, c->cap, sizeof(*c->sums));
+	c->errors = tp_mem_array(NULL, c->cap, sizeof(*c->errors));
+	if (!c->sums || !c->errors)
+		return false;
+	cli_progress_begin("hashing", nbytes);
+	tp_parallel((unsigned)cli_common.threads, c->n, hash_one, c);
+	cli_progress_end();
+	return true;
+}
+
+/*
+ * ---- printing ----
+ */
+
+/* A tp_json_write_fn */
+static int
+write_stdout(void *ctx, const char *s, size_t n)
+{
+	(void)ctx;
+	return fwrite(s, 1, n, stdout) < n;
+}
+
+static int
+put_json(const char *path, const struct chosen *c, const uint8_t *whole)
+{
+	char text[SHA256_TEXT_SIZE];
+	struct tp_json j;
+
+	tp_json_init(&j, write_stdout, NULL, TP_JSON_PRETTY);
+	tp_json_object_begin(&j);
+	tp_json_key(&j, "program");
+	tp_json_text(&j, "tp-verify");
+	tp_json_key(&j, "version");
+	tp_json_text(&j, TP_VERSION_STRING);
+	tp_json_key(&j, "command");
+	tp_json_text(&j, "manifest");
+	tp_json_key(&j, "file");
+	tp_json_text(&j, path);
+	tp_json_key(&j, "sha256");
+	tp_json_text(&j, sha256_text(whole, text));
+	tp_json_key(&j, "tensors");
+	tp_json_array_begin(&j);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct tp_entry *e = entry_of(c, i);
+
+		tp_json_object_begin(&j);
+		tp_json_key(&j, "name");
+		tp_json_str(&j, e->name);
+		tp_json_key(&j, "dtype");
+		tp_json_text(&j, tp_dtype_name(e->dtype));
+		tp_json_key(&j, "shape");
+		tp_json_row_begin(&j);
+		for (unsigned d = 0; d < e->rank; d++)
+			tp_json_i64(&j, e->shape[d]);
+		tp_json_array_end(&j);
+		tp_json_key(&j, "sha256");
+		tp_json_text(&j, sha256_text(c->sums[i].hash, text));
+		tp_json_object_end(&j);
+	}
+	tp_json_array_end(&j);
+	tp_json_object_end(&j);
+	return tp_json_finish(&j) ? CLI_OUTPUT : CLI_OK;
+}
+
+/* Part of a manifest is none: all hashes, or nothing. */
+static int
+print_manifest(const char *path, const struct chosen *c)
+{
+	uint8_t hash[SHA256_SIZE];
+	struct sha256 whole;
+	FILE *out = cli_common.json ? NULL : stdout;
+	bool good = true;
+
+	sha256_init(&whole);
+	for (size_t i = 0; good && i < c->n; i++)
+		good = sums_put(out, &whole, &c->sums[i]);
+	sha256_end(&whole, hash);
+	if (!good) {
+		cli_message_about(path, "out of memory");
+		return CLI_INPUT;
+	}
+	if (cli_common.json)
+		return put_json(path, c, hash);
+	sums_put_whole(stdout, hash, c->n);
+	return CLI_OK;
+}
+
+static int
+report_errors(const char *path, const struct chosen *c)
+{
+	int rc = CLI_OK;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->errors[i])
+			rc = cli_worst(rc, cli_report(path, c->errors[i]));
+	return rc;
+}
+
+static int
+make_manifest(const char *path)
+{
+	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_err err = TP_ERR_INIT;
+	struct chosen c = {.r = NULL};
+	int rc;
+
+	if (tp_open(path, &open, &c.r, &err))
+		return cli_report(path, &err);
+	if (!choose(&c)) {
+		cli_message_about(path, "out of memory");
+		rc = CLI_INPUT;
+	} else if (c.n == 0 && tp_reader_n_entries(c.r)) {
+		cli_message_about(path, "no tensor was chosen");
+		rc = CLI_UNSUPPORTED;
+	} else {
+		rc = report_errors(path, &c);
+		if (rc == CLI_OK)
+			rc = print_manifest(path, &c);
+	}
+	chosen_release(&c);
+	tp_close(c.r);
+	return rc;
+}
+
+/*
+ * ---- checking ----
+ */
+
+static void
+judge(struct verdict *v, const struct sums *s, const struct chosen *c, size_t i,
+    bool *seen)
+{
+	const struct tp_entry *e = entry_of(c, i);
+	struct verdict_item item = {.name = e->name,
+	    .status = VERDICT_EQUAL,
+	    .n_elems = e->n_elems,
+	    .nbytes = e->nbytes,
+	    .rank = e->rank,
+	    .shape = e->shape};
+	char reason[TP_ERR_MSG_SIZE + 80];
+	size_t at;
+
+	if (!tp_map_find(&s->by_name, e->name, &at)) {
+		item.status = VERDICT_EXTRA;
+		item.kind = "extra";
+		item.reason = "not in the manifest";
+	} else if (c->errors[i]) {
+		seen[at] = true;
+		item.status = VERDICT_NOT_COMPARED;
+		item.kind = "unreadable";
+		item.exit = cli_exit_of(c->errors[i]->status);
+		snprintf(reason, sizeof(reason), "%s: %s",
+		    tp_status_text(c->errors[i]->status), c->errors[i]->msg);
+		item.reason = reason;
+	} else {
+		seen[at] = true;
+		if (memcmp(s->items[at].hash, c->sums[i].hash, SHA256_SIZE)) {
+			item.status = VERDICT_DIFFERENT;
+			item.kind = "changed";
+			item.reason = "dtype, shape or values are not those "
+				      "of the manifest";
+		}
+	}
+	verdict_add(v, &item);
+}
+
+static void
+compare(struct verdict *v, const struct sums *s, const struct chosen *c)
+{
+	bool *seen = tp_mem_array(NULL, s->n ? s->n : 1, sizeof(*seen));
+
+	if (!seen) {
+		v->no_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		judge(v, s, c, i, seen);
+	for (size_t i = 0; i < s->n; i++)
+		if (!seen[i] && cli_filter_takes(&filter, s->items[i].name))
+			verdict_add(
+			    v, &(struct verdict_item){.name = s->items[i].name,
+				   .status = VERDICT_MISSING,
+				   .kind = "missing",
+				   .reason = "only in the manifest"});
+	tp_mem_free(NULL, seen, s->n ? s->n : 1, sizeof(*seen));
+}
+
+static void
+put_verdict(const struct verdict *v)
+{
+	char buf[REPORT_WHY_SIZE];
+	const char *why = report_why(v, buf);
+
+	for (size_t i = 0; i < v->n_items; i++) {
+		const struct verdict_item *item = &v->items[i];
+
+		if (item->status == VERDICT_EQUAL && !cli_common.verbose)
+			continue;
+		printf("%s: ", report_status_name(v, item->status));
+		cli_put_name(stdout, item->name, 0);
+		if (item->status == VERDICT_NOT_COMPARED && item->reason) {
+			fputs(": ", stdout);
+			cli_put_text(stdout, tp_str(item->reason));
+		}
+		putc('\n', stdout);
+	}
+	cli_put_text(stdout, tp_str(cli_path_text(v->paths[0])));
+	printf(": %s: %zu compared, %zu equal, %zu changed, %zu missing, "
+	       "%zu new, %zu not compared",
+	    verdict_exit(v) == CLI_OK ? "passed" : "failed",
+	    verdict_compared(v).tensors, v->totals[VERDICT_EQUAL].tensors,
+	    v->totals[VERDICT_DIFFERENT].tensors,
+	    v->totals[VERDICT_MISSING].tensors,
+	    v->totals[VERDICT_EXTRA].tensors,
+	    v->totals[VERDICT_NOT_COMPARED].tensors);
+	if (why) {
+		fputs(": ", stdout);
+		cli_put_text(stdout, tp_str(why));
+	}
+	putc('\n', stdout);
+}
+
+static void
+check_file(
+    struct verdict *v, struct chosen *c, const char *path, const struct sums *s)
+{
+	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_err err = TP_ERR_INIT;
+
+	verdict_init(v, "manifest", path, NULL);
+	if (tp_open(path, &open, &c->r, &err)) {
+		cli_report(path, &err);
+		verdict_fail(v, path, &err);
+	} else if (choose(c)) {
+		compare(v, s, c);
+	} else {
+		v->no_memory = true;
+	}
+	if (!cli_common.json)
+		put_verdict(v);
+}
+
+static int
+check_files(const struct sums *s, int n, char **paths)
+{
+	struct verdict *v = tp_mem_array(NULL, (size_t)n, sizeof(*v));
+	struct chosen *c = tp_mem_array(NULL, (size_t)n, sizeof(*c));
+	int rc = CLI_OK;
+
+	if (!v || !c) {
+		cli_message("out of memory");
+		rc = CLI_INPUT;
+	}
+	for (int i = 0; v && c && i < n; i++) {
+		check_file(&v[i], &c[i], paths[i], s);
+		rc = cli_worst(rc, verdict_exit(&v[i]));
+	}
+	if (v && c)
+		rc = report_all(&reports, v, (size_t)n, rc);
+	for (int i = 0; v && c && i < n; i++) {
+		verdict_release(&v[i]);
+		chosen_release(&c[i]);
+		tp_close(c[i].r);
+	}
+	if (v)
+		tp_mem_free(NULL, v, (size_t)n, sizeof(*v));
+	if (c)
+		tp_mem_free(NULL, c, (size_t)n, sizeof(*c));
+	return rc;
+}
+
+int
+manifest_run(int n_args, char **argv)
+{
+	char dash[] = "-", *standard_input[] = {dash};
+	struct tp_err err = TP_ERR_INIT;
+	struct sums s;
+	int rc;
+
+	if (!opt_check && n_args != 1) {
+		cli_message("a manifest is that of one FILE");
+		rc = CLI_USAGE;
+	} else if (!opt_check) {
+		rc = make_manifest(argv[0]);
+	} else if (sums_read(&s, opt_check, &err)) {
+		rc = cli_report(opt_check, &err);
+	} else {
+		if (n_args == 0) {
+			n_args = 1;
+			argv = standard_input;
+		}
+		rc = check_files(&s, n_args, argv);
+		sums_release(&s);
+	}
+	cli_list_release(&filter.include);
+	cli_list_release(&filter.exclude);
+	return rc;
+}

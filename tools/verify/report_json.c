@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_json.c - verdicts as one document that fits schemas/verify.schema.json
+ */
+#include "report.h"
+
+#include "tp/version.h"
+
+static int
+write_file(void *ctx, const char *s, size_t n)
+{
+	return fwrite(s, 1, n, ctx) == n ? 0 : -1;
+}
+
+static void
+put_text(struct tp_json *j, const char *key, const char *value)
+{
+	tp_json_key(j, key);
+	if (value)
+		tp_json_text(j, value);
+	else
+		tp_json_null(j);
+}
+
+static void
+put_u64(struct tp_json *j, const char *key, uint64_t value)
+{
+	tp_json_key(j, key);
+	tp_json_u64(j, value);
+}
+
+static void
+put_status(struct tp_json *j, int status)
+{
+	tp_json_key(j, "passed");
+	tp_json_bool(j, status == CLI_OK);
+	tp_json_key(j, "exit_status");
+	tp_json_i64(j, status);
+}
+
+/* Element n of the tensor as its coordinates. */
+static void
+put_index(struct tp_json *j, const struct verdict_item *item, uint64_t n)
+{
+	uint64_t stride = item->n_elems;
+
+	tp_json_row_begin(j);
+	for (unsigned d = 0; d < item->rank && stride; d++) {
+		stride /= (uint64_t)item->shape[d];
+		tp_json_u64(j, n / stride);
+		n %= stride;
+	}
+	tp_json_array_end(j);
+}
+
+static void
+put_figure(struct tp_json *j, const struct verdict_item *item,
+    const struct verdict_figure *f)
+{
+	tp_json_key(j, f->key);
+	switch (f->kind) {
+	case VERDICT_U64:
+		tp_json_u64(j, f->v.u64);
+		return;
+	case VERDICT_F64:
+		tp_json_double(j, f->v.f64);
+		return;
+	case VERDICT_TEXT:
+		tp_json_text(j, f->v.text);
+		return;
+	case VERDICT_INDEX:
+		put_index(j, item, f->v.u64);
+		return;
+	}
+}
+
+static void
+put_item(
+    struct tp_json *j, const struct verdict *v, const struct verdict_item *item)
+{
+	struct verdict_figure figures[VERDICT_MAX_FIGURES];
+	size_t n = v->figures ? v->figures(item, figures) : 0;
+
+	tp_json_object_begin(j);
+	tp_json_key(j, "name");
+	tp_json_str(j, item->name);
+	if (item->other_name.s) {
+		tp_json_key(j, "other_name");
+		tp_json_str(j, item->other_name);
+	}
+	put_text(j, "status", report_status_name(v, item->status));
+	if (item->kind)
+		put_text(j, "kind", item->kind);
+	if (item->reason)
+		put_text(j, "reason", item->reason);
+	if (item->warning)
+		put_text(j, "warning", item->warning);
+	if (item->shape || item->n_elems) {
+		tp_json_key(j, "shape");
+		tp_json_row_begin(j);
+		for (unsigned d = 0; d < item->rank; d++)
+			tp_json_i64(j, item->shape[d]);
+		tp_json_array_end(j);
+	}
+	put_u64(j, "elements", item->n_elems);
+	put_u64(j, "bytes", item->nbytes);
+	if (n) {
+		tp_json_key(j, "figures");
+		tp_json_object_begin(j);
+		for (size_t i = 0; i < n; i++)
+			put_figure(j, item, &figures[i]);
+		tp_json_object_end(j);
+	}
+	tp_json_object_end(j);
+}
+
+static void
+put_error(struct tp_json *j, const struct verdict *v)
+{
+	tp_json_key(j, "error");
+	tp_json_object_begin(j);
+	put_text(j, "kind", tp_status_text(v->error.status));
+	put_text(j, "message", v->error.msg);
+	put_text(j, "path", v->error_path);
+	tp_json_key(j, "offset");
+	if (v->error.offset == TP_NO_OFFSET)
+		tp_json_null(j);
+	else
+		tp_json_u64(j, v->error.offset);
+	tp_json_object_end(j);
+}
+
+static void
+put_totals(struct tp_json *j, const struct verdict *v)
+{
+	tp_json_key(j, "totals");
+	tp_json_object_begin(j);
+	for (int s = 0; s < VERDICT_STATUS_COUNT; s++) {
+		tp_json_key(j, report_status_name(v, (enum verdict_status)s));
+		tp_json_object_begin(j);
+		put_u64(j, "tensors", v->totals[s].tensors);
+		put_u64(j, "elements", v->totals[s].elements);
+		tp_json_object_end(j);
+	}
+	tp_json_object_end(j);
+}
+
+static void
+put_verdict(struct tp_json *j, const struct verdict *v)
+{
+	char buf[REPORT_WHY_SIZE];
+	const char *why = report_why(v, buf);
+
+	tp_json_object_begin(j);
+	tp_json_key(j, "files");
+	tp_json_array_begin(j);
+	for (size_t i = 0; i < 2 && v->paths[i]; i++)
+		tp_json_text(j, v->paths[i]);
+	tp_json_array_end(j);
+	put_status(j, verdict_exit(v));
+	if (v->error.status)
+		put_error(j, v);
+	else if (why)
+		put_text(j, "why", why);
+	tp_json_key(j, "tensors");
+	tp_json_array_begin(j);
+	for (size_t i = 0; i < v->n_items; i++)
+		put_item(j, v, &v->items[i]);
+	tp_json_array_end(j);
+	tp_json_key(j, "remarks");
+	tp_json_array_begin(j);
+	for (size_t i = 0; i < v->n_remarks; i++) {
+		tp_json_object_begin(j);
+		put_text(j, "kind", v->remarks[i].kind);
+		put_text(j, "text", v->remarks[i].text);
+		tp_json_key(j, "exit_status");
+		tp_json_i64(j, v->remarks[i].exit);
+		tp_json_object_end(j);
+	}
+	tp_json_array_end(j);
+	put_totals(j, v);
+	tp_json_object_end(j);
+}
+
+void
+report_json(FILE *out, const struct verdict *v, size_t n, int status)
+{
+	struct tp_json j;
+
+	tp_json_init(&j, write_file, out, TP_JSON_PRETTY);
+	tp_json_object_begin(&j);
+	put_text(&j, "program", "tp-verify");
+	put_text(&j, "version", TP_VERSION_STRING);
+	put_text(&j, "command", v->command);
+	put_status(&j, status);
+	tp_json_key(&j, "models");
+	tp_json_array_begin(&j);
+	for (size_t i = 0; i < n; i++)
+		put_verdict(&j, &v[i]);
+	tp_json_array_end(&j);
+	tp_json_object_end(&j);
+	/* A failed write is on the stream and found when it is closed. */
+	if (tp_json_finish(&j))
+		return;
+}
