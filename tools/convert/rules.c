@@ -117,9 +117,11 @@ rules_choose(void *ctx, const struct tp_reader *reader, size_t entry,
 	const struct tp_entry *e = tp_reader_entry(reader, entry);
 
 	if (!cli_filter_takes(&r->filter, e->name)) {
+		r->n_dropped++;
 		choice->drop = true;
 		return TP_OK;
 	}
+	r->n_kept++;
 	choose_dtype(r, e, &choice->dtype);
 	return rename_apply(r->renames, e->name, &choice->name, err);
 }
@@ -129,6 +131,11 @@ rules_finish(const struct rules *r, struct tp_err *err)
 {
 	struct rename_rule *next;
 
+	/* An empty file would look like success; a glob was mistyped. */
+	if (r->n_dropped && !r->n_kept)
+		return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
+		    "--include and --exclude leave none of %zu tensors",
+		    r->n_dropped);
 	for (struct rename_rule *p = r->renames; p; p = next) {
 		next = *rename_next(p);
 		if (rename_n_used(p))

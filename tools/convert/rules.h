@@ -28,6 +28,7 @@ struct rules {
 	} * dtypes;
 	struct rename_rule *renames;
 	size_t n_other_kind; /* tensors that a TYPE without GLOB passed over */
+	size_t n_kept, n_dropped; /* tensors, by the filter */
 };
 
 /* Read the lists; NULL, or what is wrong with one (good until the next call).
