@@ -47,6 +47,17 @@ nothing_is_counted_while_it_is_off(void **state)
 	assert_int_equal(tp_profile_rows(&row, 1), 0);
 }
 
+/* The row of that name; a busy machine decides which is the longest. */
+static const struct tp_profile_row *
+row_of(const struct tp_profile_row *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	fail_msg("no row '%s'", name);
+	return NULL;
+}
+
 static void
 threads_are_added_up_longest_first(void **state)
 {
@@ -63,12 +74,12 @@ threads_are_added_up_longest_first(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	assert_int_equal(tp_profile_rows(rows, 4), 3);
-	assert_string_equal(rows[0].name, "long");
-	assert_string_equal(rows[1].name, "worker");
-	assert_string_equal(rows[2].name, "short");
-	assert_int_equal(rows[1].n_calls, 4);
-	assert_true(rows[0].total_ns >= 30000000);
-	assert_true(rows[1].total_ns >= 8000000);
+	assert_true(rows[0].total_ns >= rows[1].total_ns);
+	assert_true(rows[1].total_ns >= rows[2].total_ns);
+	assert_int_equal(row_of(rows, 3, "short")->n_calls, 1);
+	assert_int_equal(row_of(rows, 3, "worker")->n_calls, 4);
+	assert_true(row_of(rows, 3, "long")->total_ns >= 30000000);
+	assert_true(row_of(rows, 3, "worker")->total_ns >= 8000000);
 	assert_true(rows[0].share + rows[1].share + rows[2].share > 0.999);
 
 	/* A scope that is open when it is switched off still counts, once. */
@@ -80,11 +91,11 @@ threads_are_added_up_longest_first(void **state)
 		tp_scope_end(&scope);
 	}
 	assert_int_equal(tp_profile_rows(rows, 4), 3);
-	assert_int_equal(rows[2].n_calls, 2);
+	assert_int_equal(row_of(rows, 3, "short")->n_calls, 2);
 	tp_profile_report(collect, text);
 	assert_non_null(strstr(text, "scope"));
 	assert_non_null(strstr(text, "\nlong "));
-	assert_true(strstr(text, "\nlong ") < strstr(text, "\nworker "));
+	assert_non_null(strstr(text, "\nworker "));
 	tp_profile_reset();
 	assert_int_equal(tp_profile_rows(rows, 4), 0);
 }
