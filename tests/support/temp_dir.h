@@ -7,6 +7,12 @@
  *	temp_dir_make(&d);
  *	write_file(temp_path(&d, "a"), "text", 4);
  *	temp_dir_remove(&d);
+ *
+ * With cmocka, test_dir is that of the running test (*state points to it too):
+ *
+ *	cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
+ *
+ * for one folder, or TEMP_DIR_TEST(f) in the list of tests for one a test.
  */
 #ifndef TEST_TEMP_DIR_H
 #define TEST_TEMP_DIR_H
@@ -78,6 +84,27 @@ temp_dir_remove(struct temp_dir *d)
 	if (system(command))
 		abort();
 }
+
+static struct temp_dir test_dir;
+
+static inline int
+temp_dir_setup(void **state)
+{
+	temp_dir_make(&test_dir);
+	*state = &test_dir;
+	return 0;
+}
+
+static inline int
+temp_dir_teardown(void **state)
+{
+	(void)state;
+	temp_dir_remove(&test_dir);
+	return 0;
+}
+
+#define TEMP_DIR_TEST(f) \
+	cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
 
 static inline void
 write_file(const char *path, const void *data, size_t n)

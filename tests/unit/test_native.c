@@ -10,24 +10,6 @@
 #include "support/native_files.h"
 #include "support/temp_dir.h"
 
-static struct temp_dir dir;
-
-static int
-make_dir(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 static void
 assert_str(struct tp_str got, struct tp_str want)
 {
@@ -141,7 +123,7 @@ round_trip(
 {
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_reader *r = NULL;
-	const char *path = temp_path(&dir, "a.tpt");
+	const char *path = temp_path(&test_dir, "a.tpt");
 
 	if (native_write(path, n, options, &err))
 		fail_msg("%s", err.msg);
@@ -361,8 +343,8 @@ values_of_views(void **state)
 	uint8_t want[96];
 
 	(void)state;
-	if (native_write(temp_path(&dir, "v.tpt"), n, NULL, &err) ||
-	    tp_open(temp_path(&dir, "v.tpt"), NULL, &r, &err))
+	if (native_write(temp_path(&test_dir, "v.tpt"), n, NULL, &err) ||
+	    tp_open(temp_path(&test_dir, "v.tpt"), NULL, &r, &err))
 		fail_msg("%s", err.msg);
 
 	/* emb.T[i][j] = emb[j][i] = 6 j + i */
@@ -392,14 +374,14 @@ the_same_bytes_each_time(void **state)
 		uint8_t *a, *b;
 		size_t na, nb;
 
-		assert_int_equal(native_write(temp_path(&dir, "1.tpt"),
+		assert_int_equal(native_write(temp_path(&test_dir, "1.tpt"),
 				     rich_model(), &o, NULL),
 		    TP_OK);
-		assert_int_equal(native_write(temp_path(&dir, "2.tpt"),
+		assert_int_equal(native_write(temp_path(&test_dir, "2.tpt"),
 				     rich_model(), &o, NULL),
 		    TP_OK);
-		a = file_bytes(temp_path(&dir, "1.tpt"), &na);
-		b = file_bytes(temp_path(&dir, "2.tpt"), &nb);
+		a = file_bytes(temp_path(&test_dir, "1.tpt"), &na);
+		b = file_bytes(temp_path(&test_dir, "2.tpt"), &nb);
 		assert_int_equal(na, nb);
 		assert_memory_equal(a, b, na);
 		free(a);
@@ -431,7 +413,8 @@ alignments(void **state)
 
 		round_trip(rich_model(), &o);
 		assert_int_equal(
-		    tp_open(temp_path(&dir, "a.tpt"), NULL, &r, NULL), TP_OK);
+		    tp_open(temp_path(&test_dir, "a.tpt"), NULL, &r, NULL),
+		    TP_OK);
 		for (size_t i = 0; i < tp_reader_n_storages(r); i++)
 			assert_int_equal(
 			    tp_reader_storage(r, i)->offset % align, 0);
@@ -440,11 +423,12 @@ alignments(void **state)
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		const struct tp_create_options o = {.align = wrong[i]};
 
-		assert_int_equal(native_write(temp_path(&dir, "w.tpt"),
+		assert_int_equal(native_write(temp_path(&test_dir, "w.tpt"),
 				     rich_model(), &o, &err),
 		    TP_EARG);
 		assert_non_null(strstr(err.msg, "a power of two from 8"));
-		assert_int_not_equal(access(temp_path(&dir, "w.tpt"), F_OK), 0);
+		assert_int_not_equal(
+		    access(temp_path(&test_dir, "w.tpt"), F_OK), 0);
 	}
 }
 
@@ -480,7 +464,8 @@ deflated_storages(void **state)
 	for (int level = 1; level <= 9; level += 4) {
 		round_trip(&n, &(struct tp_create_options){.compress = level});
 		assert_int_equal(
-		    tp_open(temp_path(&dir, "a.tpt"), NULL, &r, NULL), TP_OK);
+		    tp_open(temp_path(&test_dir, "a.tpt"), NULL, &r, NULL),
+		    TP_OK);
 
 		/* Noise does not shrink and stays mappable. */
 		assert_int_equal(
@@ -507,7 +492,7 @@ levels_are_checked(void **state)
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		const struct tp_create_options o = {.compress = wrong[i]};
 
-		assert_int_equal(native_write(temp_path(&dir, "w.tpt"),
+		assert_int_equal(native_write(temp_path(&test_dir, "w.tpt"),
 				     rich_model(), &o, NULL),
 		    TP_EARG);
 	}
@@ -554,7 +539,7 @@ use_file(const char *path, const struct tp_alloc *alloc, struct tp_err *err)
 static void
 without_memory(void **state)
 {
-	const char *path = temp_path(&dir, "m.tpt");
+	const char *path = temp_path(&test_dir, "m.tpt");
 
 	(void)state;
 	for (int level = 0; level <= 6; level += 6)
@@ -595,5 +580,5 @@ main(void)
 	    cmocka_unit_test(without_memory),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }

@@ -7,8 +7,6 @@
 #include "support/native_files.h"
 #include "support/temp_dir.h"
 
-static struct temp_dir dir;
-
 /* A whole file in memory, and its copy that is being broken. */
 static uint8_t *whole;
 static size_t n_whole;
@@ -18,21 +16,18 @@ make_file(void **state)
 {
 	const struct tp_create_options o = {.compress = 6};
 
-	(void)state;
-	temp_dir_make(&dir);
-	if (native_write(temp_path(&dir, "w"), native_small(), &o, NULL))
+	temp_dir_setup(state);
+	if (native_write(temp_path(&test_dir, "w"), native_small(), &o, NULL))
 		return 1;
-	whole = file_bytes(temp_path(&dir, "w"), &n_whole);
+	whole = file_bytes(temp_path(&test_dir, "w"), &n_whole);
 	return 0;
 }
 
 static int
 remove_file(void **state)
 {
-	(void)state;
 	free(whole);
-	temp_dir_remove(&dir);
-	return 0;
+	return temp_dir_teardown(state);
 }
 
 /* Open the bytes as a file, and read all of it if that works. */
@@ -46,9 +41,9 @@ try_bytes(const uint8_t *bytes, size_t n, unsigned flags, bool *opened,
 	uint8_t buf[512];
 
 	/* A file that is cut and written anew is slow on some systems. */
-	unlink(temp_path(&dir, "t"));
-	write_file(temp_path(&dir, "t"), bytes, n);
-	rc = tp_open(temp_path(&dir, "t"), &o, &r, err);
+	unlink(temp_path(&test_dir, "t"));
+	write_file(temp_path(&test_dir, "t"), bytes, n);
+	rc = tp_open(temp_path(&test_dir, "t"), &o, &r, err);
 	*opened = r != NULL;
 	assert_int_equal(rc == TP_OK, r != NULL);
 	for (size_t i = 0; !rc && i < tp_reader_n_storages(r); i++) {
@@ -530,8 +525,9 @@ a_later_version_is_told(void **state)
 	tp_put_le16(b + AT_MINOR, 7);
 	tp_put_le64(b + AT_RESERVED, 1);
 	native_seal(b);
-	write_file(temp_path(&dir, "n"), b, n_whole);
-	assert_int_equal(tp_open(temp_path(&dir, "n"), &o, &r, NULL), TP_OK);
+	write_file(temp_path(&test_dir, "n"), b, n_whole);
+	assert_int_equal(
+	    tp_open(temp_path(&test_dir, "n"), &o, &r, NULL), TP_OK);
 	assert_int_equal(n_warnings, 1);
 	tp_close(r);
 	free(b);
@@ -560,17 +556,17 @@ limits_hold(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    tp_open(temp_path(&dir, "w"), &o, &r, &err), TP_ELIMIT);
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
 	assert_non_null(strstr(err.msg, "the limit is 100"));
 	o.limits = (struct tp_limits){.tensors = 3};
 	assert_int_equal(
-	    tp_open(temp_path(&dir, "w"), &o, &r, &err), TP_ELIMIT);
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
 	o.limits = (struct tp_limits){.name_bytes = 3};
 	assert_int_equal(
-	    tp_open(temp_path(&dir, "w"), &o, &r, &err), TP_ELIMIT);
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
 	o.limits = (struct tp_limits){.metadata_bytes = 1};
 	assert_int_equal(
-	    tp_open(temp_path(&dir, "w"), &o, &r, &err), TP_ELIMIT);
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
 	assert_null(r);
 }
 

@@ -13,24 +13,6 @@
 
 #define SPEC TP_SOURCE_DIR "/schemas/native.md"
 
-static struct temp_dir dir;
-
-static int
-make_dir(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 static FILE *
 open_spec(void)
 {
@@ -88,9 +70,9 @@ the_dump_is_what_is_written(void **state)
 	uint8_t *file;
 
 	(void)state;
-	if (native_write(temp_path(&dir, "e.tpt"), &example, NULL, &err))
+	if (native_write(temp_path(&test_dir, "e.tpt"), &example, NULL, &err))
 		fail_msg("%s", err.msg);
-	file = file_bytes(temp_path(&dir, "e.tpt"), &n_file);
+	file = file_bytes(temp_path(&test_dir, "e.tpt"), &n_file);
 	for (size_t i = 0; i < n_file && i < n; i++)
 		if (file[i] != dump[i])
 			fail_msg("byte %zu: written %02x, the dump has %02x", i,
@@ -108,8 +90,8 @@ the_dump_can_be_read(void **state)
 	size_t n = read_dump(dump, sizeof(dump));
 
 	(void)state;
-	write_file(temp_path(&dir, "d"), dump, n);
-	if (tp_open(temp_path(&dir, "d"), NULL, &r, &err))
+	write_file(temp_path(&test_dir, "d"), dump, n);
+	if (tp_open(temp_path(&test_dir, "d"), NULL, &r, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(tp_reader_n_entries(r), 2);
 	assert_string_equal(tp_reader_entry(r, 1)->name.s, "head");
@@ -166,5 +148,5 @@ main(void)
 	    cmocka_unit_test(codes_of_dtypes),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }

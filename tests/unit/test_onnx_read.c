@@ -21,24 +21,6 @@
 
 #include "onnx.pb-c.h"
 
-static struct temp_dir dir;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 /* A tensor t of one dtype and one size; its data is the caller's to add. */
 static struct wire
 tensor(unsigned data_type, uint64_t n)
@@ -64,7 +46,7 @@ add_location(struct wire *t, const char *key, const char *value)
 static const char *
 write_model(const struct wire *graph)
 {
-	const char *path = temp_path(&dir, "model.onnx");
+	const char *path = temp_path(&test_dir, "model.onnx");
 	struct wire m = {.n = 0};
 
 	wire_int(&m, 1, 8);
@@ -328,7 +310,7 @@ test_external(void **state)
 	struct tp_reader *r = NULL;
 
 	(void)state;
-	write_file(temp_path(&dir, "w"), "abcdef", 6);
+	write_file(temp_path(&test_dir, "w"), "abcdef", 6);
 	external(NULL, "w", "2", NULL, NULL);
 	external(NULL, "./w", "2", "4", sum);
 	external(NULL, ".//w", "02", "4", upper);
@@ -391,36 +373,36 @@ test_external_files(void **state)
 	(void)state;
 	assert_int_equal(open_external("missing", &err), TP_EIO);
 	assert_non_null(strstr(err.msg, "'missing'"));
-	assert_int_equal(mkfifo(temp_path(&dir, "fifo"), 0600), 0);
+	assert_int_equal(mkfifo(temp_path(&test_dir, "fifo"), 0600), 0);
 	assert_int_equal(open_external("fifo", &err), TP_EIO);
-	assert_int_equal(symlink("/dev/zero", temp_path(&dir, "dev")), 0);
+	assert_int_equal(symlink("/dev/zero", temp_path(&test_dir, "dev")), 0);
 	assert_int_equal(open_external("dev", &err), TP_EFORMAT);
-	assert_int_equal(symlink("loop", temp_path(&dir, "loop")), 0);
+	assert_int_equal(symlink("loop", temp_path(&test_dir, "loop")), 0);
 	assert_int_equal(open_external("loop", &err), TP_EIO);
-	assert_int_equal(symlink("/tmp", temp_path(&dir, "out")), 0);
+	assert_int_equal(symlink("/tmp", temp_path(&test_dir, "out")), 0);
 	assert_int_equal(open_external("out/x", &err), TP_EIO);
-	assert_int_equal(symlink("/etc", temp_path(&dir, "etc")), 0);
+	assert_int_equal(symlink("/etc", temp_path(&test_dir, "etc")), 0);
 	assert_int_equal(open_external("etc/passwd", &err), TP_EFORMAT);
 	assert_non_null(strstr(err.msg, "leaves the folder"));
 
 	/* A folder whose name only begins like that of the model. */
-	snprintf(target, sizeof(target), "%sX", dir.path);
+	snprintf(target, sizeof(target), "%sX", test_dir.path);
 	assert_int_equal(mkdir(target, 0700), 0);
-	snprintf(target, sizeof(target), "%sX/f", dir.path);
+	snprintf(target, sizeof(target), "%sX/f", test_dir.path);
 	write_file(target, "1234", 4);
-	assert_int_equal(symlink(target, temp_path(&dir, "near")), 0);
+	assert_int_equal(symlink(target, temp_path(&test_dir, "near")), 0);
 	assert_int_equal(open_external("near", &err), TP_EFORMAT);
 	assert_int_equal(unlink(target), 0);
-	snprintf(target, sizeof(target), "%sX", dir.path);
+	snprintf(target, sizeof(target), "%sX", test_dir.path);
 	assert_int_equal(rmdir(target), 0);
 
 	/* A folder in between, itself a link that stays inside. */
-	assert_int_equal(mkdir(temp_path(&dir, "sub"), 0700), 0);
-	write_file(temp_path(&dir, "sub/f"), "1234", 4);
-	assert_int_equal(symlink("sub", temp_path(&dir, "link")), 0);
+	assert_int_equal(mkdir(temp_path(&test_dir, "sub"), 0700), 0);
+	write_file(temp_path(&test_dir, "sub/f"), "1234", 4);
+	assert_int_equal(symlink("sub", temp_path(&test_dir, "link")), 0);
 	assert_int_equal(open_external("link/f", &err), TP_OK);
-	assert_int_equal(unlink(temp_path(&dir, "sub/f")), 0);
-	assert_int_equal(rmdir(temp_path(&dir, "sub")), 0);
+	assert_int_equal(unlink(temp_path(&test_dir, "sub/f")), 0);
+	assert_int_equal(rmdir(temp_path(&test_dir, "sub")), 0);
 }
 
 /* One file under several names is one source, one place is one storage. */
@@ -433,8 +415,8 @@ test_external_shared(void **state)
 	char name[2] = "a";
 
 	(void)state;
-	write_file(temp_path(&dir, "w"), "abcdefgh", 8);
-	assert_int_equal(symlink("w", temp_path(&dir, "w2")), 0);
+	write_file(temp_path(&test_dir, "w"), "abcdefgh", 8);
+	assert_int_equal(symlink("w", temp_path(&test_dir, "w2")), 0);
 	for (size_t i = 0; i < 4; i++, name[0]++) {
 		t.n = 0;
 		wire_int(&t, 1, 4);
@@ -561,7 +543,7 @@ test_skeleton(void **state)
 	struct tp_reader *r = NULL;
 
 	(void)state;
-	write_file(temp_path(&dir, "w"), "abcdef", 6);
+	write_file(temp_path(&test_dir, "w"), "abcdef", 6);
 	t = tensor(2, 6);
 	wire_int(&t, 14, 1);
 	add_location(&t, "location", "w");
@@ -676,7 +658,7 @@ test_large(void **state)
 {
 	const uint64_t hole = (uint64_t)1 << 30;
 	struct wire t = tensor(2, hole), g = {.n = 0}, m = {.n = 0};
-	const char *path = temp_path(&dir, "large.onnx");
+	const char *path = temp_path(&test_dir, "large.onnx");
 	struct tp_open_options options = {.alloc = NULL};
 	struct tp_reader *r = NULL;
 	struct fail_alloc a;
@@ -741,7 +723,7 @@ test_many_unpacked(void **state)
 {
 	const size_t n = 1000000;
 	uint8_t *data = malloc(5 * n);
-	const char *path = temp_path(&dir, "many.onnx");
+	const char *path = temp_path(&test_dir, "many.onnx");
 	struct tp_open_options options = {.alloc = NULL};
 	struct wire t = tensor(1, n), g = {.n = 0}, m = {.n = 0};
 	struct tp_stream *s = NULL;
@@ -790,7 +772,7 @@ test_deep(void **state)
 {
 	static uint8_t buf[65536];
 	size_t at = sizeof(buf);
-	const char *path = temp_path(&dir, "deep.onnx");
+	const char *path = temp_path(&test_dir, "deep.onnx");
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_reader *r = NULL;
 
@@ -870,7 +852,7 @@ test_damaged(void **state)
 	    "scope-two-deep-if-in-loop.onnx", "sparse-coordinate-indices.onnx",
 	    "function-attribute-reference.onnx", "quant-constants.onnx",
 	    "wire-unknown-in-tensor.onnx", "wire-varint-overlong.onnx"};
-	const char *path = temp_path(&dir, "damaged.onnx");
+	const char *path = temp_path(&test_dir, "damaged.onnx");
 	const char *given = getenv("TP_TEST_SEED");
 	uint32_t seed = given ? (uint32_t)strtoul(given, NULL, 0) : 20261130;
 	static uint8_t data[4096], copy[4096];
@@ -909,28 +891,24 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(test_typed_mixed, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_typed_ranges, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_typed_packed, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		test_typed_strings, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_external, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		test_external_files, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		test_external_shared, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_sparse, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_skeleton, setup, teardown),
+	    TEMP_DIR_TEST(test_typed_mixed),
+	    TEMP_DIR_TEST(test_typed_ranges),
+	    TEMP_DIR_TEST(test_typed_packed),
+	    TEMP_DIR_TEST(test_typed_strings),
+	    TEMP_DIR_TEST(test_malformed),
+	    TEMP_DIR_TEST(test_pieces),
+	    TEMP_DIR_TEST(test_external),
+	    TEMP_DIR_TEST(test_external_files),
+	    TEMP_DIR_TEST(test_external_shared),
+	    TEMP_DIR_TEST(test_sparse),
+	    TEMP_DIR_TEST(test_skeleton),
 	    cmocka_unit_test(test_sha1),
 	    cmocka_unit_test(test_probe),
-	    cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		test_many_unpacked, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_deep, setup, teardown),
-	    cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+	    TEMP_DIR_TEST(test_large),
+	    TEMP_DIR_TEST(test_many_unpacked),
+	    TEMP_DIR_TEST(test_changed),
+	    TEMP_DIR_TEST(test_deep),
+	    TEMP_DIR_TEST(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,24 +7,6 @@
 #include "support/onnx_files.h"
 #include "tp/endian.h"
 
-static struct temp_dir dir;
-
-static int
-make_dir(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 static void
 assert_bytes(ProtobufCBinaryData got, const void *want, size_t n)
 {
@@ -45,7 +27,7 @@ write_graph(struct onnx_source *s, const TpOnnx__ModelProto *skeleton,
 	} u;
 
 	onnx_source_skeleton(s, skeleton);
-	rc = onnx_write(temp_path(&dir, "g.onnx"), s, options, err);
+	rc = onnx_write(temp_path(&test_dir, "g.onnx"), s, options, err);
 	u.p = s->attachment.data;
 	free(u.q);
 	s->m.n_attachments = 0;
@@ -59,7 +41,7 @@ write_ok(struct onnx_source *s, const TpOnnx__ModelProto *skeleton)
 
 	if (write_graph(s, skeleton, NULL, &err))
 		fail_msg("%s", err.msg);
-	return onnx_unpack(temp_path(&dir, "g.onnx"));
+	return onnx_unpack(temp_path(&test_dir, "g.onnx"));
 }
 
 static void
@@ -520,7 +502,7 @@ test_constants_stay_inside(void **state)
 	onnx_source_add(&s, "w", TP_DTYPE_F32, SHAPE(2), "12345678", 8);
 	onnx_source_add(&s, "c", TP_DTYPE_F32, SHAPE(2), "abcdefgh", 8);
 	assert_int_equal(write_graph(&s, skeleton, &always, &err), TP_OK);
-	m = onnx_unpack(temp_path(&dir, "g.onnx"));
+	m = onnx_unpack(temp_path(&test_dir, "g.onnx"));
 	assert_int_equal(m->graph->initializer[0]->data_location, 1);
 	assert_bytes(
 	    m->graph->node[1]->attribute[0]->t->raw_data, "abcdefgh", 8);
@@ -530,7 +512,7 @@ test_constants_stay_inside(void **state)
 	s.entries[1].storage = 0;
 	s.m.n_storages = 1;
 	assert_int_equal(write_graph(&s, skeleton, &always, &err), TP_OK);
-	m = onnx_unpack(temp_path(&dir, "g.onnx"));
+	m = onnx_unpack(temp_path(&test_dir, "g.onnx"));
 	assert_int_equal(m->graph->node[1]->attribute[0]->t->data_location, 1);
 	drop(m);
 }
@@ -583,11 +565,13 @@ test_hostile_skeletons(void **state)
 	s.attachment =
 	    (struct tp_attachment){TP_STR(TP_ATTACHMENT_ONNX), "\x3a\x7f", 2};
 	assert_int_equal(
-	    onnx_write(temp_path(&dir, "h.onnx"), &s, NULL, &err), TP_EFORMAT);
+	    onnx_write(temp_path(&test_dir, "h.onnx"), &s, NULL, &err),
+	    TP_EFORMAT);
 	assert_non_null(strstr(err.msg, "attachment onnx.graph: "));
 	s.attachment.data = "\x08\x08"; /* no graph */
 	assert_int_equal(
-	    onnx_write(temp_path(&dir, "h.onnx"), &s, NULL, &err), TP_EFORMAT);
+	    onnx_write(temp_path(&test_dir, "h.onnx"), &s, NULL, &err),
+	    TP_EFORMAT);
 	assert_non_null(strstr(err.msg, "no graph"));
 
 	/* graph { node { attribute { g { node … }}}} beyond any stack. */
@@ -615,8 +599,9 @@ test_hostile_skeletons(void **state)
 		s.attachment.nbytes = (size_t)(nested + n - p);
 	}
 	assert_int_equal(
-	    onnx_write(temp_path(&dir, "h.onnx"), &s, NULL, &err), TP_ELIMIT);
-	assert_int_equal(access(temp_path(&dir, "h.onnx"), F_OK), -1);
+	    onnx_write(temp_path(&test_dir, "h.onnx"), &s, NULL, &err),
+	    TP_ELIMIT);
+	assert_int_equal(access(temp_path(&test_dir, "h.onnx"), F_OK), -1);
 }
 
 /* A bit of everything, with the entries that it wants. */
@@ -667,11 +652,11 @@ survives(struct onnx_source *s, const uint8_t *skeleton, size_t n)
 	    (struct tp_attachment){TP_STR(TP_ATTACHMENT_ONNX), skeleton, n};
 	s->m.attachments = &s->attachment;
 	s->m.n_attachments = 1;
-	rc = onnx_write(temp_path(&dir, "d.onnx"), s, &options, &err);
+	rc = onnx_write(temp_path(&test_dir, "d.onnx"), s, &options, &err);
 	if (rc == TP_EARG || rc == TP_ENOMEM)
 		fail_msg("status %d: %s", rc, err.msg);
 	if (!rc)
-		drop(onnx_unpack(temp_path(&dir, "d.onnx")));
+		drop(onnx_unpack(temp_path(&test_dir, "d.onnx")));
 	return !rc;
 }
 
@@ -763,5 +748,5 @@ main(void)
 	    cmocka_unit_test(test_no_memory),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }

@@ -300,23 +300,6 @@ no_memory_is_clean(void **state)
 	}
 }
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 int
 main(void)
 {
@@ -328,5 +311,5 @@ main(void)
 	    cmocka_unit_test(no_memory_is_clean),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }

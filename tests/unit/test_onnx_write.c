@@ -6,24 +6,6 @@
 #include "support/onnx_files.h"
 #include "tp/endian.h"
 
-static struct temp_dir dir;
-
-static int
-make_dir(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 static const struct tp_create_options always = {
     .external = TP_EXTERNAL_ALWAYS, .sync = TP_SYNC_NEVER};
 static const struct tp_create_options never = {
@@ -42,14 +24,14 @@ write_ok(const struct onnx_source *s, const struct tp_create_options *options)
 {
 	struct tp_err err = TP_ERR_INIT;
 
-	if (onnx_write(temp_path(&dir, "m.onnx"), s, options, &err))
+	if (onnx_write(temp_path(&test_dir, "m.onnx"), s, options, &err))
 		fail_msg("%s", err.msg);
 }
 
 static TpOnnx__ModelProto *
 unpack(void)
 {
-	return onnx_unpack(temp_path(&dir, "m.onnx"));
+	return onnx_unpack(temp_path(&test_dir, "m.onnx"));
 }
 
 static void
@@ -85,7 +67,7 @@ test_every_byte(void **state)
 	s.m.meta = meta;
 	s.m.n_meta = 1;
 	write_ok(&s, NULL);
-	got = read_file(temp_path(&dir, "m.onnx"), &n);
+	got = read_file(temp_path(&test_dir, "m.onnx"), &n);
 	assert_int_equal(n, sizeof(want));
 	assert_memory_equal(got, want, n);
 	free(got);
@@ -179,7 +161,7 @@ test_what_cannot_be_held(void **state)
 
 		onnx_source_add(&s, "w", missing[i], SHAPE(4), "abc", 3);
 		assert_int_equal(
-		    onnx_write(temp_path(&dir, "no.onnx"), &s, NULL, &err),
+		    onnx_write(temp_path(&test_dir, "no.onnx"), &s, NULL, &err),
 		    TP_EUNSUPPORTED);
 		assert_non_null(strstr(err.msg, "dtype"));
 	}
@@ -188,11 +170,11 @@ test_what_cannot_be_held(void **state)
 
 		onnx_source_add(&s, "", TP_DTYPE_U8, SHAPE(3), "abc", 3);
 		assert_int_equal(
-		    onnx_write(temp_path(&dir, "no.onnx"), &s, NULL, &err),
+		    onnx_write(temp_path(&test_dir, "no.onnx"), &s, NULL, &err),
 		    TP_EUNSUPPORTED);
 		assert_non_null(strstr(err.msg, "name"));
 	}
-	assert_int_equal(access(temp_path(&dir, "no.onnx"), F_OK), -1);
+	assert_int_equal(access(temp_path(&test_dir, "no.onnx"), F_OK), -1);
 }
 
 static void
@@ -280,7 +262,7 @@ test_bad_strings(void **state)
 		onnx_source_add(
 		    &s, "w", TP_DTYPE_STRING, SCALAR, data, sizeof(data));
 		assert_int_equal(
-		    onnx_write(temp_path(&dir, "no.onnx"), &s, NULL, &err),
+		    onnx_write(temp_path(&test_dir, "no.onnx"), &s, NULL, &err),
 		    TP_EFORMAT);
 		assert_non_null(strstr(err.msg, "'w'"));
 	}
@@ -290,10 +272,10 @@ test_bad_strings(void **state)
 
 		onnx_source_add(&s, "w", TP_DTYPE_STRING, SHAPE(2), data, 11);
 		assert_int_equal(
-		    onnx_write(temp_path(&dir, "no.onnx"), &s, NULL, &err),
+		    onnx_write(temp_path(&test_dir, "no.onnx"), &s, NULL, &err),
 		    TP_EFORMAT);
 	}
-	assert_int_equal(access(temp_path(&dir, "no.onnx"), F_OK), -1);
+	assert_int_equal(access(temp_path(&test_dir, "no.onnx"), F_OK), -1);
 }
 
 static void
@@ -429,7 +411,7 @@ test_external(void **state)
 	assert_external(m->graph->initializer[1], "0", "1024");
 	assert_external(m->graph->initializer[2], "1024", "4000");
 	drop(m);
-	data = read_file(temp_path(&dir, "m.onnx.data"), &n);
+	data = read_file(temp_path(&test_dir, "m.onnx.data"), &n);
 	assert_int_equal(n, 5024);
 	assert_memory_equal(data, a, 1024);
 	assert_memory_equal(data + 1024, c, 4000);
@@ -444,7 +426,7 @@ test_external(void **state)
 	assert_external(m->graph->initializer[1], "4096", "1024");
 	assert_external(m->graph->initializer[2], "8192", "4000");
 	drop(m);
-	data = read_file(temp_path(&dir, "m.onnx.data"), &n);
+	data = read_file(temp_path(&test_dir, "m.onnx.data"), &n);
 	assert_int_equal(n, 12192);
 	assert_int_equal(data[1023], 0);
 	assert_memory_equal(data + 4096, a, 1024);
@@ -452,9 +434,9 @@ test_external(void **state)
 	free(data);
 
 	/* A small model stays whole when the choice is free. */
-	unlink(temp_path(&dir, "m.onnx.data"));
+	unlink(temp_path(&test_dir, "m.onnx.data"));
 	write_ok(&s, NULL);
-	assert_int_equal(access(temp_path(&dir, "m.onnx.data"), F_OK), -1);
+	assert_int_equal(access(temp_path(&test_dir, "m.onnx.data"), F_OK), -1);
 	m = unpack();
 	assert_bytes(m->graph->initializer[2]->raw_data, c, sizeof(c));
 	drop(m);
@@ -462,11 +444,11 @@ test_external(void **state)
 	/* And nothing large enough makes no file. */
 	options.external_threshold = 5000;
 	write_ok(&s, &options);
-	assert_int_equal(access(temp_path(&dir, "m.onnx.data"), F_OK), -1);
+	assert_int_equal(access(temp_path(&test_dir, "m.onnx.data"), F_OK), -1);
 
 	assert_int_equal(onnx_write("-", &s, &always, NULL), TP_EUNSUPPORTED);
 	assert_int_equal(
-	    onnx_write(temp_path(&dir, "\xff.onnx"), &s, &always, NULL),
+	    onnx_write(temp_path(&test_dir, "\xff.onnx"), &s, &always, NULL),
 	    TP_EUNSUPPORTED);
 }
 
@@ -497,11 +479,12 @@ test_ties(void **state)
 	assert_external(m->graph->initializer[1], "2048", "2048");
 	assert_external(m->graph->initializer[2], "4096", "2048");
 	drop(m);
-	free(read_file(temp_path(&dir, "m.onnx.data"), &n));
+	free(read_file(temp_path(&test_dir, "m.onnx.data"), &n));
 	assert_int_equal(n, 6144);
 
 	/* Inside the model they would be two tensors. */
-	assert_int_equal(onnx_write(temp_path(&dir, "m.onnx"), &s, NULL, &err),
+	assert_int_equal(
+	    onnx_write(temp_path(&test_dir, "m.onnx"), &s, NULL, &err),
 	    TP_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "alias"));
 	assert_non_null(strstr(err.msg, "'b'"));
@@ -525,7 +508,8 @@ test_ties(void **state)
 	e = onnx_source_add(&s, "b", TP_DTYPE_I4, SHAPE(2), data, 2);
 	e->nbytes = 1;
 	e->first = 1;
-	assert_int_equal(onnx_write(temp_path(&dir, "m.onnx"), &s, NULL, &err),
+	assert_int_equal(
+	    onnx_write(temp_path(&test_dir, "m.onnx"), &s, NULL, &err),
 	    TP_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "strides"));
 }
@@ -547,19 +531,19 @@ test_two_gigabytes(void **state)
 	options.force = true;
 	onnx_source_add(&s, "w", TP_DTYPE_F32, SHAPE(536870912), NULL, huge);
 	onnx_source_add(&s, "b", TP_DTYPE_U8, SHAPE(1), "b", 1);
-	assert_int_equal(
-	    tp_create(temp_path(&dir, "big.onnx"), &s.m, &options, &w, &err),
+	assert_int_equal(tp_create(temp_path(&test_dir, "big.onnx"), &s.m,
+			     &options, &w, &err),
 	    TP_EUNSUPPORTED);
 	assert_null(w);
 	assert_non_null(strstr(err.msg, "2 GiB"));
-	assert_int_equal(access(temp_path(&dir, "big.onnx"), F_OK), -1);
+	assert_int_equal(access(temp_path(&test_dir, "big.onnx"), F_OK), -1);
 
 	options.external = TP_EXTERNAL_AUTO;
-	assert_int_equal(
-	    tp_create(temp_path(&dir, "big.onnx"), &s.m, &options, &w, &err),
+	assert_int_equal(tp_create(temp_path(&test_dir, "big.onnx"), &s.m,
+			     &options, &w, &err),
 	    TP_OK);
 	assert_string_equal(
-	    tp_writer_file(w, 1, NULL), temp_path(&dir, "big.onnx.data"));
+	    tp_writer_file(w, 1, NULL), temp_path(&test_dir, "big.onnx.data"));
 	order = tp_writer_order(w, &n);
 	assert_int_equal(n, 2);
 	assert_int_equal(order[0], 1); /* inside first */
@@ -569,8 +553,8 @@ test_two_gigabytes(void **state)
 	s.entries[0].dtype = TP_DTYPE_STRING;
 	s.entries[0].n_elems = 1;
 	s.entries[0].rank = 0;
-	assert_int_equal(
-	    tp_create(temp_path(&dir, "big.onnx"), &s.m, &options, &w, &err),
+	assert_int_equal(tp_create(temp_path(&test_dir, "big.onnx"), &s.m,
+			     &options, &w, &err),
 	    TP_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "2 GiB"));
 }
@@ -587,11 +571,11 @@ test_same_bytes(void **state)
 	onnx_source_add(&s, "a", TP_DTYPE_U8, SHAPE(5000), data, 5000);
 	onnx_source_add(&s, "b", TP_DTYPE_U8, SHAPE(50), data, 50);
 	write_ok(&s, &always);
-	first[0] = read_file(temp_path(&dir, "m.onnx"), &n[0]);
-	first[1] = read_file(temp_path(&dir, "m.onnx.data"), &n[1]);
+	first[0] = read_file(temp_path(&test_dir, "m.onnx"), &n[0]);
+	first[1] = read_file(temp_path(&test_dir, "m.onnx.data"), &n[1]);
 	write_ok(&s, &always);
-	again[0] = read_file(temp_path(&dir, "m.onnx"), &n_again[0]);
-	again[1] = read_file(temp_path(&dir, "m.onnx.data"), &n_again[1]);
+	again[0] = read_file(temp_path(&test_dir, "m.onnx"), &n_again[0]);
+	again[1] = read_file(temp_path(&test_dir, "m.onnx.data"), &n_again[1]);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(n[i], n_again[i]);
 		assert_memory_equal(first[i], again[i], n[i]);
@@ -607,7 +591,7 @@ test_no_memory(void **state)
 	const struct tp_meta meta[] = {{TP_STR("k"), TP_STR("v")}};
 	struct onnx_source s = {0};
 	enum tp_status rc;
-	size_t n_files = temp_dir_count(&dir);
+	size_t n_files = temp_dir_count(&test_dir);
 
 	(void)state;
 	onnx_source_add(&s, "a", TP_DTYPE_U8, SHAPE(2048), data, 2048);
@@ -621,15 +605,16 @@ test_no_memory(void **state)
 
 		fail_alloc_init(&a, n);
 		options.alloc = &a.alloc;
-		rc = onnx_write(temp_path(&dir, "n.onnx"), &s, &options, NULL);
+		rc = onnx_write(
+		    temp_path(&test_dir, "n.onnx"), &s, &options, NULL);
 		assert_int_equal(a.n_live, 0);
 		if (rc == TP_OK)
 			break;
 		assert_int_equal(rc, TP_ENOMEM);
-		assert_int_equal(temp_dir_count(&dir), n_files);
+		assert_int_equal(temp_dir_count(&test_dir), n_files);
 		assert_true(n < 1000);
 	}
-	assert_int_equal(temp_dir_count(&dir), n_files + 2);
+	assert_int_equal(temp_dir_count(&test_dir), n_files + 2);
 }
 
 int
@@ -652,5 +637,5 @@ main(void)
 	    cmocka_unit_test(test_no_memory),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }

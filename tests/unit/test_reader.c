@@ -13,23 +13,6 @@
 #include "support/fake_reader.h"
 #include "support/temp_dir.h"
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 /* Read a stream in steps of `step` bytes into a buffer of its size. */
 static enum tp_status
 drain(struct tp_stream *s, uint8_t *buf, size_t step, struct tp_err *err)
@@ -460,18 +443,17 @@ raw_bytes_are_read_at_any_place(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(wrong_entries_are_refused),
-	    TEST(names_are_unique_bytes),
-	    TEST(storages_lie_in_the_file),
-	    TEST(a_range_is_read_and_the_whole_is_checked),
-	    TEST(a_mapped_tensor_outlives_its_reader),
-	    TEST(a_sparse_entry_becomes_dense),
-	    TEST(wrong_sparse_indices_are_found),
-	    TEST(strided_entries_are_packed),
-	    TEST(unknown_files_are_refused_by_content),
-	    TEST(raw_bytes_are_read_at_any_place),
+	    TEMP_DIR_TEST(wrong_entries_are_refused),
+	    TEMP_DIR_TEST(names_are_unique_bytes),
+	    TEMP_DIR_TEST(storages_lie_in_the_file),
+	    TEMP_DIR_TEST(a_range_is_read_and_the_whole_is_checked),
+	    TEMP_DIR_TEST(a_mapped_tensor_outlives_its_reader),
+	    TEMP_DIR_TEST(a_sparse_entry_becomes_dense),
+	    TEMP_DIR_TEST(wrong_sparse_indices_are_found),
+	    TEMP_DIR_TEST(strided_entries_are_packed),
+	    TEMP_DIR_TEST(unknown_files_are_refused_by_content),
+	    TEMP_DIR_TEST(raw_bytes_are_read_at_any_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

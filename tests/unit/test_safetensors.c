@@ -14,23 +14,6 @@
 
 #define F32_2 "{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 static struct tp_reader *
 open_good(const char *path)
 {
@@ -739,30 +722,19 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_verdict_is_met),
-	    cmocka_unit_test_setup_teardown(
-		refusals_tell_found_and_expected, setup, teardown),
-	    cmocka_unit_test_setup_teardown(shape_limits, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		odd_names_and_metadata_survive, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		all_dtypes_are_read_and_written_in_order, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		the_header_is_exact, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		an_empty_model_is_a_file, setup, teardown),
+	    TEMP_DIR_TEST(refusals_tell_found_and_expected),
+	    TEMP_DIR_TEST(shape_limits),
+	    TEMP_DIR_TEST(odd_names_and_metadata_survive),
+	    TEMP_DIR_TEST(all_dtypes_are_read_and_written_in_order),
+	    TEMP_DIR_TEST(the_header_is_exact),
+	    TEMP_DIR_TEST(an_empty_model_is_a_file),
 	    cmocka_unit_test(what_cannot_be_held_is_told),
-	    cmocka_unit_test_setup_teardown(
-		lengths_alone_allocate_nothing, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		a_header_of_60_mb_is_read, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		many_tensors_fit_into_60_mib, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		a_header_that_nobody_reads_is_not_written, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		every_prefix_is_refused, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		every_allocation_may_fail, setup, teardown),
+	    TEMP_DIR_TEST(lengths_alone_allocate_nothing),
+	    TEMP_DIR_TEST(a_header_of_60_mb_is_read),
+	    TEMP_DIR_TEST(many_tensors_fit_into_60_mib),
+	    TEMP_DIR_TEST(a_header_that_nobody_reads_is_not_written),
+	    TEMP_DIR_TEST(every_prefix_is_refused),
+	    TEMP_DIR_TEST(every_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

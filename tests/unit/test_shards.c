@@ -21,23 +21,6 @@
 	"\"" name "\":{\"dtype\":\"U8\",\"shape\":[" #n "]," \
 	"\"data_offsets\":[0," #n "]}"
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 static void
 put_file(struct temp_dir *d, const char *name, const char *json, size_t n)
 {
@@ -554,27 +537,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(
-		a_set_is_found_from_everywhere, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		a_shard_without_index_stands_alone, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		folders_without_one_answer, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		every_disagreement_is_found, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		a_shard_that_its_index_does_not_name, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		tensors_spread_as_upstream_does, setup, teardown),
-	    cmocka_unit_test_setup_teardown(twenty_shards, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		many_shards_need_no_memory, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		one_shard_is_a_plain_file, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		outputs_that_cannot_be_sets, setup, teardown),
-	    cmocka_unit_test_setup_teardown(
-		every_allocation_may_fail, setup, teardown),
+	    TEMP_DIR_TEST(a_set_is_found_from_everywhere),
+	    TEMP_DIR_TEST(a_shard_without_index_stands_alone),
+	    TEMP_DIR_TEST(folders_without_one_answer),
+	    TEMP_DIR_TEST(every_disagreement_is_found),
+	    TEMP_DIR_TEST(a_shard_that_its_index_does_not_name),
+	    TEMP_DIR_TEST(tensors_spread_as_upstream_does),
+	    TEMP_DIR_TEST(twenty_shards),
+	    TEMP_DIR_TEST(many_shards_need_no_memory),
+	    TEMP_DIR_TEST(one_shard_is_a_plain_file),
+	    TEMP_DIR_TEST(outputs_that_cannot_be_sets),
+	    TEMP_DIR_TEST(every_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,23 +14,6 @@
 #include "support/fail_alloc.h"
 #include "support/temp_dir.h"
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 static void
 assert_file(const char *path, const char *text)
 {
@@ -298,18 +281,17 @@ no_memory_leaves_nothing(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(the_name_appears_at_the_commit),
-	    TEST(without_a_commit_nothing_is_left),
-	    TEST(an_existing_file_needs_force_and_keeps_its_mode),
-	    TEST(a_file_that_came_meanwhile_is_kept),
-	    TEST(a_left_over_part_is_taken_over_a_locked_one_is_not),
-	    TEST(a_link_is_followed_not_replaced),
-	    TEST(what_cannot_be_written_is_refused),
-	    TEST(a_device_is_written_to_and_stays_a_device),
-	    TEST(streams_arrive_byte_for_byte),
-	    TEST(no_memory_leaves_nothing),
+	    TEMP_DIR_TEST(the_name_appears_at_the_commit),
+	    TEMP_DIR_TEST(without_a_commit_nothing_is_left),
+	    TEMP_DIR_TEST(an_existing_file_needs_force_and_keeps_its_mode),
+	    TEMP_DIR_TEST(a_file_that_came_meanwhile_is_kept),
+	    TEMP_DIR_TEST(a_left_over_part_is_taken_over_a_locked_one_is_not),
+	    TEMP_DIR_TEST(a_link_is_followed_not_replaced),
+	    TEMP_DIR_TEST(what_cannot_be_written_is_refused),
+	    TEMP_DIR_TEST(a_device_is_written_to_and_stays_a_device),
+	    TEMP_DIR_TEST(streams_arrive_byte_for_byte),
+	    TEMP_DIR_TEST(no_memory_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

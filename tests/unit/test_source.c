@@ -11,23 +11,6 @@
 #include "support/fail_alloc.h"
 #include "support/temp_dir.h"
 
-static int
-setup(void **state)
-{
-	static struct temp_dir dir;
-
-	temp_dir_make(&dir);
-	*state = &dir;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	temp_dir_remove(*state);
-	return 0;
-}
-
 static void
 assert_refused(const char *path, const char *message)
 {
@@ -134,12 +117,11 @@ no_memory_is_an_error(void **state)
 int
 main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(what_is_no_file_is_refused),
-	    TEST(bytes_are_those_of_the_file),
-	    TEST(standard_input_can_be_a_file_or_a_pipe),
-	    TEST(no_memory_is_an_error),
+	    TEMP_DIR_TEST(what_is_no_file_is_refused),
+	    TEMP_DIR_TEST(bytes_are_those_of_the_file),
+	    TEMP_DIR_TEST(standard_input_can_be_a_file_or_a_pipe),
+	    TEMP_DIR_TEST(no_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,24 +12,6 @@
 #define NBYTES ((size_t)4096)
 #define N_BUFFERS 300
 
-static struct temp_dir dir;
-
-static int
-make_dir(void **state)
-{
-	(void)state;
-	temp_dir_make(&dir);
-	return 0;
-}
-
-static int
-remove_dir(void **state)
-{
-	(void)state;
-	temp_dir_remove(&dir);
-	return 0;
-}
-
 /* Where there is one processor nothing is gained, and nothing to be tested. */
 static struct tpi_behind *
 new_or_skip(const struct tp_alloc *alloc, int fd)
@@ -48,7 +30,7 @@ new_or_skip(const struct tp_alloc *alloc, int fd)
 static void
 buffers_arrive(void **state)
 {
-	int fd = open(temp_path(&dir, "a"), O_CREAT | O_RDWR, 0600);
+	int fd = open(temp_path(&test_dir, "a"), O_CREAT | O_RDWR, 0600);
 	struct tpi_behind *b;
 	struct fail_alloc alloc;
 	struct tp_err err = TP_ERR_INIT;
@@ -86,7 +68,7 @@ buffers_arrive(void **state)
 static void
 free_waits(void **state)
 {
-	int fd = open(temp_path(&dir, "f"), O_CREAT | O_RDWR, 0600);
+	int fd = open(temp_path(&test_dir, "f"), O_CREAT | O_RDWR, 0600);
 	struct tpi_behind *b = new_or_skip(NULL, fd);
 	uint8_t *buf = tp_mem_array(NULL, NBYTES, 1);
 
@@ -152,5 +134,5 @@ main(void)
 	    cmocka_unit_test(without_memory_there_is_none),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
 }
