@@ -33,6 +33,7 @@
 #include "tp/sparse.h"
 #include "tp/scan.h"
 #include "tp/stats.h"
+#include "tp/compare.h"
 #include "tp/profile.h"
 
 #endif
