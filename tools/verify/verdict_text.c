@@ -60,7 +60,7 @@ void
 verdict_put_totals(FILE *out, const struct verdict *v)
 {
 	put_count(out, verdict_compared(v), "compared: ");
-	for (int s = 0; s < VERDICT_STATUS_COUNT; s++) {
+	for (unsigned s = 0; s < VERDICT_STATUS_COUNT; s++) {
 		/* Always said, even when there are none. */
 		bool always = s == VERDICT_EQUAL || s == VERDICT_DIFFERENT ||
 			      s == VERDICT_NOT_COMPARED;
