@@ -2,27 +2,26 @@
 /*
  * fail_alloc.h - an allocator that fails at the n-th call and counts leaks
  *
- *	for (size_t n = 1;; n++) {
- *		struct fail_alloc a;
+ *	struct fail_alloc a = {0};
+ *	enum tp_status rc = TP_OK;
  *
- *		fail_alloc_init(&a, n);
+ *	while (fail_alloc_next(&a, rc))
  *		rc = work(&a.alloc);
- *		assert_int_equal(a.n_live, 0);
- *		if (rc == TP_OK)
- *			break;
- *		assert_int_equal(rc, TP_ENOMEM);
- *	}
  *
  * Every free is checked against the size that was asked for.
  */
 #ifndef TEST_FAIL_ALLOC_H
 #define TEST_FAIL_ALLOC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "tp/alloc.h"
+#include "tp/error.h"
+
+#include "support/cmocka_all.h"
 
 struct fail_alloc {
 	struct tp_alloc alloc;
@@ -30,6 +29,7 @@ struct fail_alloc {
 	size_t n_calls;
 	size_t n_live;	   /* blocks not yet freed */
 	size_t live, peak; /* bytes */
+	size_t n_rounds;   /* of a loop of fail_alloc_next that is over */
 };
 
 #define FAIL_ALLOC_HEAD 64 /* keeps the alignment that callers expect */
@@ -78,6 +78,33 @@ fail_alloc_init(struct fail_alloc *a, size_t fail_at)
 	    .alloc = {fail_alloc_alloc, fail_alloc_free, a},
 	    .fail_at = fail_at,
 	};
+}
+
+/* More calls than anything here makes: who gets there never succeeds. */
+#define FAIL_ALLOC_MAX 5000
+
+/*
+ * The next round. In the one before nothing leaked, and rc was TP_ENOMEM or, in
+ * the last, TP_OK; then n_rounds tells how many there were, and *a may be used
+ * for another loop.
+ */
+static inline bool
+fail_alloc_next(struct fail_alloc *a, enum tp_status rc)
+{
+	size_t round = a->fail_at;
+
+	if (round) {
+		assert_int_equal(a->n_live, 0);
+		if (rc == TP_OK) {
+			a->n_rounds = round;
+			a->fail_at = 0;
+			return false;
+		}
+		assert_int_equal(rc, TP_ENOMEM);
+		assert_true(round < FAIL_ALLOC_MAX);
+	}
+	fail_alloc_init(a, round + 1);
+	return true;
 }
 
 #endif
