@@ -34,6 +34,7 @@
 #include "tp/scan.h"
 #include "tp/stats.h"
 #include "tp/compare.h"
+#include "tp/op.h"
 #include "tp/profile.h"
 
 #endif

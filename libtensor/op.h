@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.h - what an operator is, for the files in ops/
+ *
+ * A family ends with `const struct tp_op tpi_NAME_ops[]`, a list up to a row
+ * without a name. Its line in ops/families.def registers it.
+ */
+#ifndef TPI_OP_H
+#define TPI_OP_H
+
+#include "tp/iter.h"
+#include "tp/op.h"
+#include "tp/shape.h"
+
+/* Shape and dtype of an output. */
+struct tpi_info {
+	enum tp_dtype dtype;
+	unsigned rank;
+	int64_t sizes[TP_MAX_RANK];
+};
+
+/*
+ * What infer and run see. Absent inputs are NULL, and so are those behind the
+ * last up to number TPI_OP_FEW - 1.
+ */
+#define TPI_OP_FEW 8
+
+struct tpi_call {
+	const struct tp_op *op;
+	const struct tp_attr *attrs;
+	size_t n_attrs;
+	const struct tp_tensor **in;
+	size_t n_in;
+	struct tp_tensor **out;
+	size_t n_out;
+	tp_loop_fn *kernel; /* for the dtype of input 0 */
+	const struct tp_alloc *alloc;
+	unsigned n_threads;
+};
+
+/* Fills infos[0 … c->n_out-1] from the inputs and attributes. */
+typedef enum tp_status tpi_infer_fn(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err);
+/* Computes c->out, which are allocated; those of TPI_OP_VIEW are made here. */
+typedef enum tp_status tpi_run_fn(struct tpi_call *c, struct tp_err *err);
+
+enum tpi_op_flags {
+	TPI_OP_VIEW = 1, /* run makes the outputs, sharing storage */
+	/* Element i of the output depends on element i of the inputs alone. */
+	TPI_OP_ELEMENTWISE = 2,
+};
+
+struct tpi_attr_spec {
+	const char *name;
+	enum tp_attr_kind kind;
+};
+
+struct tp_op {
+	const char *name, *onnx;
+	const char *domain; /* NULL: ONNX's own */
+	int since, until;   /* until 0: to the newest */
+	uint8_t min_in, max_in, min_out, max_out;
+	unsigned flags;
+	const struct tpi_attr_spec *attrs; /* up to one without name; or NULL */
+	tpi_infer_fn *infer;
+	tpi_run_fn *run;
+	/*
+	 * By dtype of input 0; an empty slot is "unsupported". NULL: any dtype,
+	 * without a kernel. What the operands of a kernel are is between it and
+	 * run.
+	 */
+	tp_loop_fn *const *kernels;
+	/* The same for families whose run needs a second kernel. */
+	tp_loop_fn *const *finish;
+};
+
+/* The attribute of that name, or NULL. */
+const struct tp_attr *tpi_attr_find(const struct tpi_call *c, const char *name);
+int64_t tpi_attr_int(
+    const struct tpi_call *c, const char *name, int64_t otherwise);
+double tpi_attr_float(
+    const struct tpi_call *c, const char *name, double otherwise);
+
+/*
+ * A list of integers from an attribute or, if that is absent, from input k (i64
+ * or i32, rank 0 or 1) into list, with room for TP_MAX_RANK. *given tells if
+ * there was one at all.
+ */
+enum tp_status tpi_int_list(const struct tpi_call *c, const char *name,
+    size_t k, int64_t *list, size_t *n, bool *given, struct tp_err *err);
+
+/* An axis of a tensor of that rank, negative ones from the end. */
+enum tp_status tpi_op_axis(const struct tpi_call *c, int64_t axis,
+    unsigned rank, unsigned *found, struct tp_err *err);
+
+/* The shape and dtype of a tensor. */
+struct tpi_info tpi_info_of(const struct tp_tensor *t);
+
+/* infer: output 0 is like input 0; like all inputs broadcast, one dtype. */
+tpi_infer_fn tpi_infer_same, tpi_infer_broadcast;
+
+/* run: the kernel over output 0 and all inputs, elementwise. */
+tpi_run_fn tpi_run_elementwise;
+
+/* A temporary tensor of the call. */
+enum tp_status tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype,
+    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err);
+
+/* Parts for work of that size: 1 when it is not worth a thread. */
+size_t tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most);
+
+/* Run op with what tp_op_run would have found; for functions of tp/ops.h. */
+const struct tp_op *tpi_op_newest(const char *onnx);
+
+#endif
