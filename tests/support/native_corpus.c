@@ -110,7 +110,7 @@ take(const char *name)
 {
 	struct file f;
 
-	f.bytes = file_bytes(path_of(name), &f.n);
+	f.bytes = read_file(path_of(name), &f.n);
 	return f;
 }
 

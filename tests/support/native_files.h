@@ -16,6 +16,7 @@
 #include "tp/format.h"
 
 #include "formats/crc32c.h"
+#include "support/model_io.h"
 
 /* A struct tp_str in a table of constants. */
 #define LIT(text)                        \
@@ -33,34 +34,13 @@ static inline enum tp_status
 native_write(const char *path, const struct native_model *n,
     const struct tp_create_options *options, struct tp_err *err)
 {
-	const struct tp_alloc *alloc = options ? options->alloc : NULL;
-	struct tp_create_options o = {.format = "native"};
-	struct tp_writer *w = NULL;
-	const size_t *order;
-	enum tp_status rc;
-	size_t n_order;
+	struct tp_create_options o = {0};
 
 	if (options)
 		o = *options;
 	o.format = "native";
 	o.force = true;
-	rc = tp_create(path, &n->m, &o, &w, err);
-	if (rc)
-		return rc;
-	order = tp_writer_order(w, &n_order);
-	for (size_t i = 0; i < n_order && !rc; i++) {
-		struct tp_stream *s = NULL;
-
-		rc = tp_stream_memory(alloc, n->data[order[i]],
-		    (size_t)n->m.storage_nbytes[order[i]], &s, err);
-		if (!rc)
-			rc = tp_writer_put(w, order[i], s, err);
-		tp_stream_close(s);
-	}
-	if (!rc)
-		rc = tp_writer_commit(w, err);
-	tp_writer_free(w);
-	return rc;
+	return create_model(path, &n->m, NULL, n->data, &o, err);
 }
 
 /* The example of schemas/native.md: two tensors share a storage. */
@@ -150,25 +130,6 @@ native_small(void)
 	};
 
 	return &n;
-}
-
-/* A whole file; freed by the caller. */
-static inline uint8_t *
-file_bytes(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *bytes;
-	long size;
-
-	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0)
-		abort();
-	rewind(f);
-	*n = (size_t)size;
-	bytes = calloc(*n + 1, 1);
-	if (!bytes || fread(bytes, 1, *n, f) != *n)
-		abort();
-	fclose(f);
-	return bytes;
 }
 
 /* Where things lie in a file, by the specification. */

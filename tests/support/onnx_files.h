@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "onnx.pb-c.h"
+#include "support/model_io.h"
 #include "support/temp_dir.h"
 #include "tp/format.h"
 
@@ -86,32 +87,12 @@ onnx_write(const char *path, const struct onnx_source *s,
     const struct tp_create_options *options, struct tp_err *err)
 {
 	struct tp_create_options o = {.sync = TP_SYNC_NEVER};
-	struct tp_writer *w = NULL;
-	const size_t *order;
-	enum tp_status rc;
-	size_t n_order;
 
 	if (options)
 		o = *options;
 	o.format = "onnx";
 	o.force = true;
-	rc = tp_create(path, &s->m, &o, &w, err);
-	if (rc)
-		return rc;
-	order = tp_writer_order(w, &n_order);
-	for (size_t i = 0; i < n_order && !rc; i++) {
-		struct tp_stream *stream = NULL;
-
-		rc = tp_stream_memory(o.alloc, s->data[order[i]],
-		    (size_t)s->nbytes[order[i]], &stream, err);
-		if (!rc)
-			rc = tp_writer_put(w, order[i], stream, err);
-		tp_stream_close(stream);
-	}
-	if (!rc)
-		rc = tp_writer_commit(w, err);
-	tp_writer_free(w);
-	return rc;
+	return create_model(path, &s->m, NULL, s->data, &o, err);
 }
 
 /* A file as a message; freed by protobuf_c_message_free_unpacked. */

@@ -11,6 +11,8 @@
 
 #include "tp/format.h"
 
+#include "support/model_io.h"
+
 /* A model that borrows all that r has; .entries … are to be freed. */
 static inline struct tp_model
 model_of(const struct tp_reader *r)
@@ -46,40 +48,12 @@ model_release(struct tp_model *m)
 	free((void *)(uintptr_t)m->meta);
 }
 
-/* Create path for m, whose storages are those of r, and commit it. */
-static inline enum tp_status
-write_model(struct tp_reader *r, const struct tp_model *m, const char *path,
-    const struct tp_create_options *options, struct tp_err *err)
-{
-	struct tp_writer *w = NULL;
-	enum tp_status rc = tp_create(path, m, options, &w, err);
-	const size_t *order;
-	size_t n = 0;
-
-	if (rc)
-		return rc;
-	order = tp_writer_order(w, &n);
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct tp_stream *s = NULL;
-
-		rc = tp_stream_storage(r, order[i], &s, err);
-		if (!rc)
-			rc = tp_writer_put(w, order[i], s, err);
-		if (s)
-			tp_stream_close(s);
-	}
-	if (!rc)
-		rc = tp_writer_commit(w, err);
-	tp_writer_free(w);
-	return rc;
-}
-
 static inline enum tp_status
 rewrite(struct tp_reader *r, const char *path,
     const struct tp_create_options *options, struct tp_err *err)
 {
 	struct tp_model m = model_of(r);
-	enum tp_status rc = write_model(r, &m, path, options, err);
+	enum tp_status rc = create_model(path, &m, r, NULL, options, err);
 
 	model_release(&m);
 	return rc;

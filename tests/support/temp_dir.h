@@ -118,7 +118,7 @@ write_file(const char *path, const void *data, size_t n)
 }
 
 /* All bytes of a file, NUL-terminated, to be freed; *n may be NULL. */
-static inline char *
+static inline void *
 read_file(const char *path, size_t *n)
 {
 	FILE *f = fopen(path, "rb");

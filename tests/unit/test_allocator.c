@@ -14,6 +14,8 @@
 #include "tp/allocator.h"
 #include "tp/mem_stats.h"
 
+#include "support/random.h"
+
 static const struct tp_device cpu = {TP_DEVICE_CPU, 0};
 
 /* Every allocator there is, made anew for each test that asks. */
@@ -221,15 +223,6 @@ struct stress {
 	unsigned seed;
 };
 
-static uint64_t
-next_random(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
-}
-
 static void
 open_parcel(struct stress *st, struct parcel *parcel)
 {
@@ -254,7 +247,7 @@ trade(void *arg)
 	    st->seed + 77777u * (atomic_fetch_add(&n_threads, 1) + 1);
 
 	for (unsigned step = 0; step < N_STEPS; step++) {
-		uint64_t r = next_random(&rng);
+		uint64_t r = random_next(&rng);
 		size_t align = (size_t)1 << r % 13; /* up to 4096 */
 		unsigned bits = (unsigned)(r >> 8) % (r % 64 ? 13 : 20);
 		struct parcel *parcel = calloc(1, sizeof(*parcel)), *other;

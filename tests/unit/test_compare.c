@@ -4,22 +4,18 @@
  * that are not finite, zeros of both signs, subnormals, distances of codes,
  * wide integers, all pairs of dtypes, threads and pieces
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/cmocka_all.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tp/compare.h"
 #include "tp/convert.h"
 #include "tp/parallel.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#include "support/random.h"
 
 static const struct tp_compare_rule exact;
 
@@ -40,15 +36,6 @@ compare_f32(const struct tp_compare_rule *rule, const float *a, const float *b,
     size_t n)
 {
 	return compare(rule, TP_DTYPE_F32, a, TP_DTYPE_F32, b, n);
-}
-
-static uint32_t
-next(uint32_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
 }
 
 static void
@@ -168,26 +155,28 @@ agrees_with_plain_loops(void **state)
 	    {.has_ulp = true, .has_abs = true}};
 	static const uint32_t odd[] = {0x7fc00000, 0xffc00001, 0x7f800000,
 	    0xff800000, 0, 0x80000000, 1, 0x80000001, 0x7f7fffff, 0x00800000};
-	size_t n_max = lengths[COUNT(lengths) - 1];
+	size_t n_max = lengths[COUNT_OF(lengths) - 1];
 	float *a = malloc(n_max * sizeof(*a)), *b = malloc(n_max * sizeof(*b));
-	uint32_t seed = 88675123;
+	uint64_t seed = 88172645463325252;
 
 	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	for (size_t i = 0; i < n_max; i++) {
-		uint32_t r = next(&seed), bits;
+		uint32_t r = (uint32_t)random_next(&seed), bits;
 
 		a[i] = (float)(int32_t)r * 1e-6F;
 		memcpy(&bits, a + i, sizeof(bits));
 		b[i] = float_of(bits + (r % 5 == 0 ? r % 7 : 0));
 		if (r % 1013 == 0)
-			a[i] = float_of(odd[next(&seed) % COUNT(odd)]);
+			a[i] =
+			    float_of(odd[random_next(&seed) % COUNT_OF(odd)]);
 		if (r % 1021 == 0 || r % 1013 == 0)
-			b[i] = float_of(odd[next(&seed) % COUNT(odd)]);
+			b[i] =
+			    float_of(odd[random_next(&seed) % COUNT_OF(odd)]);
 	}
-	for (size_t k = 0; k < COUNT(rules); k++)
-		for (size_t i = 0; i < COUNT(lengths); i++)
+	for (size_t k = 0; k < COUNT_OF(rules); k++)
+		for (size_t i = 0; i < COUNT_OF(lengths); i++)
 			check_plain(&rules[k], a, b, lengths[i]);
 	free(b);
 	free(a);
@@ -283,7 +272,7 @@ distances_count_codes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		uint8_t a[8], b[8];
 		struct tp_compare c;
 
@@ -412,13 +401,13 @@ one_ulp_in_ten_million(void **state)
 	const struct tp_compare_rule ulp1 = {.has_ulp = true, .ulp = 1};
 	float *a = malloc(n * sizeof(*a)), *b = malloc(n * sizeof(*b));
 	struct tp_compare c;
-	uint32_t seed = 7;
+	uint64_t seed = 88172645463325252;
 
 	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	for (size_t i = 0; i < n; i++)
-		a[i] = b[i] = (float)(int32_t)next(&seed) * 1e-9F;
+		a[i] = b[i] = (float)(int32_t)random_next(&seed) * 1e-9F;
 	assert_true(tp_compare_same(TP_DTYPE_F32, a, b, n, false));
 	b[at] = nextafterf(a[at], INFINITY);
 	assert_false(tp_compare_same(TP_DTYPE_F32, a, b, n, false));
@@ -450,7 +439,7 @@ same_bits_are_not_same_nan(void **state)
 	(void)state;
 	assert_non_null(x);
 	assert_non_null(y);
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		size_t size = tp_dtype_bits(rows[i].dtype) / 8;
 		size_t at = 99999 * size;
 
@@ -521,15 +510,15 @@ threads_and_pieces_change_nothing(void **state)
 	size_t n_parts = s.n / TP_COMPARE_CHUNK + 1;
 	double *a = malloc(s.n * sizeof(*a)), *b = malloc(s.n * sizeof(*b));
 	struct tp_compare whole, joined = {0}, pieces = {0};
-	uint32_t seed = 99;
+	uint64_t seed = 88172645463325252;
 
 	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	for (size_t i = 0; i < s.n; i++) {
-		a[i] = (double)next(&seed) / 3;
-		b[i] = next(&seed) % 4 ? a[i] : a[i] * 1.0000001;
-		if (next(&seed) % 100000 == 0)
+		a[i] = (double)(uint32_t)random_next(&seed) / 3;
+		b[i] = random_next(&seed) % 4 ? a[i] : a[i] * 1.0000001;
+		if (random_next(&seed) % 100000 == 0)
 			b[i] = NAN;
 	}
 	s.a = a;

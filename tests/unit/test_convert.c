@@ -11,6 +11,7 @@
 #include "tp/convert.h"
 
 #include "support/narrow.h"
+#include "support/random.h"
 
 static uint64_t
 f64_bits(double x)
@@ -261,10 +262,7 @@ wide_integers_round_once(void **state)
 		uint64_t u;
 		int64_t s;
 
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		u = seed >> (i % 64);
+		u = random_next(&seed) >> (i % 64);
 		if (i % 3 == 0)
 			u |= UINT64_C(1) << 63 | UINT64_C(1) << 10;
 		if (i % 5 == 0)

@@ -7,6 +7,8 @@
 
 #include "tp/convert.h"
 
+#include "support/random.h"
+
 static uint64_t
 f64_bits(double x)
 {
@@ -32,10 +34,7 @@ many_doubles_become_floats(void **state)
 	for (size_t i = 0; i < COUNT_OF(x); i++) {
 		uint64_t bits;
 
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		bits = seed;
+		bits = random_next(&seed);
 		/* Exponents about the range of f32, at times anything. */
 		if (i % 16)
 			bits = (bits & ~(UINT64_C(0x7ff) << 52)) |

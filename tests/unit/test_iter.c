@@ -10,6 +10,8 @@
 #include "tp/iter.h"
 #include "tp/view.h"
 
+#include "support/random.h"
+
 static void
 shapes_are_joined_by_numpys_rules(void **state)
 {
@@ -90,15 +92,6 @@ add_rows(void *ctx, char *const *data, const int64_t *steps, size_t n,
 	}
 }
 
-static uint64_t
-next_random(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
-}
-
 /*
  * A tensor that broadcasts to `sizes`: some axes of size 1, some missing in
  * front, axes in a random order in memory, some backwards.
@@ -108,7 +101,7 @@ random_operand(
     uint64_t *rng, const int64_t *sizes, unsigned rank, bool is_output)
 {
 	unsigned lead =
-	    is_output ? 0 : (unsigned)(next_random(rng) % (rank + 1));
+	    is_output ? 0 : (unsigned)(random_next(rng) % (rank + 1));
 	int64_t mine[8];
 	int order[8];
 	struct tp_tensor *t = NULL, *v = NULL;
@@ -116,13 +109,13 @@ random_operand(
 	int32_t *data;
 
 	for (unsigned d = 0; d < n; d++) {
-		mine[d] = !is_output && next_random(rng) % 4 == 0
+		mine[d] = !is_output && random_next(rng) % 4 == 0
 			      ? 1
 			      : sizes[lead + d];
 		order[d] = (int)d;
 	}
 	for (unsigned d = n; d > 1; d--) {
-		unsigned e = (unsigned)(next_random(rng) % d);
+		unsigned e = (unsigned)(random_next(rng) % d);
 		int o = order[d - 1];
 
 		order[d - 1] = order[e];
@@ -140,11 +133,11 @@ random_operand(
 	}
 	data = tp_tensor_data_mut(t);
 	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		data[i] = is_output ? 0 : (int32_t)(next_random(rng) % 1000);
+		data[i] = is_output ? 0 : (int32_t)(random_next(rng) % 1000);
 	assert_int_equal(tp_tensor_permute(t, order, n, &v, NULL), TP_OK);
 	tp_tensor_free(t);
 	for (unsigned d = 0; d < n; d++)
-		if (next_random(rng) % 3 == 0) {
+		if (random_next(rng) % 3 == 0) {
 			t = v;
 			assert_int_equal(
 			    tp_tensor_flip(t, (int)d, &v, NULL), TP_OK);
@@ -194,14 +187,14 @@ every_element_is_visited_once(void **state)
 	(void)state;
 	printf("seed %llu\n", (unsigned long long)rng);
 	for (unsigned round = 0; round < 3000; round++) {
-		unsigned rank = (unsigned)(next_random(&rng) % 6);
+		unsigned rank = (unsigned)(random_next(&rng) % 6);
 		int64_t sizes[8];
 		struct tp_tensor *t[3];
 		struct tp_iter it, part;
 		struct sum sum = {0, 0};
 
 		for (unsigned d = 0; d < rank; d++)
-			sizes[d] = (int64_t)(next_random(&rng) % 5) +
+			sizes[d] = (int64_t)(random_next(&rng) % 5) +
 				   (round % 10 != 0);
 		for (unsigned k = 0; k < 3; k++)
 			t[k] = random_operand(&rng, sizes, rank, k == 0);

@@ -9,6 +9,8 @@
 
 #include "tp/json.h"
 
+#include "support/random.h"
+
 struct text {
 	char s[8192];
 	size_t len;
@@ -204,9 +206,7 @@ any_double_reads_back(void **state)
 		struct text t;
 		double value;
 
-		bits ^= bits << 13;
-		bits ^= bits >> 7;
-		bits ^= bits << 17;
+		random_next(&bits);
 		memcpy(&value, &bits, sizeof(value));
 		if (isnan(value) || isinf(value))
 			continue;

@@ -7,19 +7,7 @@
 #include "tp/layout.h"
 #include "tp/view.h"
 
-static struct tp_tensor *
-counting(const int64_t *sizes, unsigned rank)
-{
-	struct tp_tensor *t = NULL;
-	float *data;
-
-	assert_int_equal(
-	    tp_tensor_empty(NULL, TP_DTYPE_F32, sizes, rank, &t, NULL), TP_OK);
-	data = tp_tensor_data_mut(t);
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		data[i] = (float)i;
-	return t;
-}
+#include "support/tensors.h"
 
 static float
 at4(const struct tp_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
@@ -35,7 +23,8 @@ static void
 channels_last_keeps_the_meaning_of_axes(void **state)
 {
 	static const int64_t sizes[] = {2, 3, 4, 5}, want[] = {60, 1, 15, 3};
-	struct tp_tensor *t = counting(sizes, 4), *last = NULL, *again = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_F32, sizes, 4),
+			 *last = NULL, *again = NULL;
 
 	(void)state;
 	assert_int_equal(tp_tensor_layout(t), TP_LAYOUT_CONTIGUOUS);
@@ -69,7 +58,8 @@ static void
 the_clone_of_a_transpose_is_a_transpose(void **state)
 {
 	static const int64_t sizes[] = {3, 4};
-	struct tp_tensor *t = counting(sizes, 2), *v = NULL, *c = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_F32, sizes, 2), *v = NULL,
+			 *c = NULL;
 
 	(void)state;
 	assert_int_equal(tp_tensor_transpose(t, 0, 1, &v, NULL), TP_OK);
@@ -102,8 +92,9 @@ static void
 one_version_for_all_aliases(void **state)
 {
 	static const int64_t sizes[] = {3, 4};
-	struct tp_tensor *t = counting(sizes, 2), *row = NULL, *part = NULL,
-			 *alias = NULL, *clone = NULL, *one = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_F32, sizes, 2),
+			 *row = NULL, *part = NULL, *alias = NULL,
+			 *clone = NULL, *one = NULL;
 
 	(void)state;
 	assert_int_equal(tp_tensor_select(t, 0, 1, &row, NULL), TP_OK);
@@ -144,7 +135,9 @@ static void
 assignment_converts_and_broadcasts(void **state)
 {
 	static const int64_t sizes[] = {2, 3}, three[] = {3};
-	struct tp_tensor *t = NULL, *from = counting(three, 1), *turned = NULL;
+	struct tp_tensor *t = NULL,
+			 *from = make_counting(TP_DTYPE_F32, three, 1),
+			 *turned = NULL;
 	struct tp_err err = TP_ERR_INIT;
 	const int8_t *data;
 
@@ -178,7 +171,7 @@ what_cannot_be_written_says_so(void **state)
 {
 	static const int64_t two[] = {2};
 	static float borrowed[2];
-	struct tp_tensor *t = NULL, *from = counting(two, 1);
+	struct tp_tensor *t = NULL, *from = make_counting(TP_DTYPE_F32, two, 1);
 	struct tp_storage *s = NULL;
 	struct tp_err err = TP_ERR_INIT;
 

@@ -380,8 +380,8 @@ the_same_bytes_each_time(void **state)
 		assert_int_equal(native_write(temp_path(&test_dir, "2.tpt"),
 				     rich_model(), &o, NULL),
 		    TP_OK);
-		a = file_bytes(temp_path(&test_dir, "1.tpt"), &na);
-		b = file_bytes(temp_path(&test_dir, "2.tpt"), &nb);
+		a = read_file(temp_path(&test_dir, "1.tpt"), &na);
+		b = read_file(temp_path(&test_dir, "2.tpt"), &nb);
 		assert_int_equal(na, nb);
 		assert_memory_equal(a, b, na);
 		free(a);

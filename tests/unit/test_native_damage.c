@@ -19,7 +19,7 @@ make_file(void **state)
 	temp_dir_setup(state);
 	if (native_write(temp_path(&test_dir, "w"), native_small(), &o, NULL))
 		return 1;
-	whole = file_bytes(temp_path(&test_dir, "w"), &n_whole);
+	whole = read_file(temp_path(&test_dir, "w"), &n_whole);
 	return 0;
 }
 
@@ -38,7 +38,6 @@ try_bytes(const uint8_t *bytes, size_t n, unsigned flags, bool *opened,
 	const struct tp_open_options o = {.format = "native", .flags = flags};
 	struct tp_reader *r = NULL;
 	enum tp_status rc;
-	uint8_t buf[512];
 
 	/* A file that is cut and written anew is slow on some systems. */
 	unlink(temp_path(&test_dir, "t"));
@@ -46,24 +45,8 @@ try_bytes(const uint8_t *bytes, size_t n, unsigned flags, bool *opened,
 	rc = tp_open(temp_path(&test_dir, "t"), &o, &r, err);
 	*opened = r != NULL;
 	assert_int_equal(rc == TP_OK, r != NULL);
-	for (size_t i = 0; !rc && i < tp_reader_n_storages(r); i++) {
-		struct tp_stream *s = NULL;
-
-		rc = tp_stream_storage(r, i, &s, err);
-		while (!rc && tp_stream_left(s)) {
-			uint64_t left = tp_stream_left(s);
-
-			rc = tp_stream_read(s, buf,
-			    left < sizeof(buf) ? (size_t)left : sizeof(buf),
-			    err);
-		}
-		tp_stream_close(s);
-	}
-	for (size_t i = 0; !rc && i < tp_reader_n_attachments(r); i++) {
-		struct tp_attachment a;
-
-		rc = tp_reader_attachment(r, i, &a, err);
-	}
+	if (!rc)
+		rc = read_all(r, err);
 	tp_close(r);
 	return rc;
 }

@@ -72,7 +72,7 @@ the_dump_is_what_is_written(void **state)
 	(void)state;
 	if (native_write(temp_path(&test_dir, "e.tpt"), &example, NULL, &err))
 		fail_msg("%s", err.msg);
-	file = file_bytes(temp_path(&test_dir, "e.tpt"), &n_file);
+	file = read_file(temp_path(&test_dir, "e.tpt"), &n_file);
 	for (size_t i = 0; i < n_file && i < n; i++)
 		if (file[i] != dump[i])
 			fail_msg("byte %zu: written %02x, the dump has %02x", i,

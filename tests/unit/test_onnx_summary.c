@@ -10,129 +10,87 @@
 #include "support/fail_alloc.h"
 #include "support/fake_reader.h"
 #include "support/temp_dir.h"
-
-/* A message under construction; big enough for all that is made here. */
-struct message {
-	uint8_t data[4096];
-	size_t n;
-};
-
-static void
-put_varint(struct message *m, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		m->data[m->n++] = (uint8_t)(v | 0x80);
-	m->data[m->n++] = (uint8_t)v;
-}
-
-static void
-put_int(struct message *m, uint32_t number, uint64_t v)
-{
-	put_varint(m, number << 3);
-	put_varint(m, v);
-}
-
-static void
-put_bytes(struct message *m, uint32_t number, const void *data, size_t n)
-{
-	put_varint(m, number << 3 | 2);
-	put_varint(m, n);
-	memcpy(m->data + m->n, data, n);
-	m->n += n;
-}
-
-static void
-put_text(struct message *m, uint32_t number, const char *text)
-{
-	put_bytes(m, number, text, strlen(text));
-}
-
-static void
-put_message(struct message *m, uint32_t number, const struct message *sub)
-{
-	put_bytes(m, number, sub->data, sub->n);
-}
+#include "support/wire.h"
 
 /* ValueInfoProto of a tensor [size, param, unknown]. */
 static void
-put_value(struct message *graph, uint32_t number, const char *name)
+put_value(struct wire *graph, uint32_t number, const char *name)
 {
-	struct message dim = {.n = 0}, shape = {.n = 0}, tensor = {.n = 0};
-	struct message type = {.n = 0}, value = {.n = 0};
+	struct wire dim = {.n = 0}, shape = {.n = 0}, tensor = {.n = 0};
+	struct wire type = {.n = 0}, value = {.n = 0};
 
-	put_int(&dim, 1, 3);
-	put_message(&shape, 1, &dim);
+	wire_int(&dim, 1, 3);
+	wire_msg(&shape, 1, &dim);
 	dim.n = 0;
-	put_text(&dim, 2, "batch");
-	put_message(&shape, 1, &dim);
+	wire_str(&dim, 2, "batch");
+	wire_msg(&shape, 1, &dim);
 	dim.n = 0;
-	put_message(&shape, 1, &dim);
-	put_int(&tensor, 1, 1);
-	put_message(&tensor, 2, &shape);
-	put_message(&type, 1, &tensor);
-	put_text(&value, 1, name);
-	put_message(&value, 2, &type);
-	put_message(graph, number, &value);
+	wire_msg(&shape, 1, &dim);
+	wire_int(&tensor, 1, 1);
+	wire_msg(&tensor, 2, &shape);
+	wire_msg(&type, 1, &tensor);
+	wire_str(&value, 1, name);
+	wire_msg(&value, 2, &type);
+	wire_msg(graph, number, &value);
 }
 
 static void
-put_node(struct message *graph, uint32_t number, const char *op,
-    const char *domain, const struct message *body)
+put_node(struct wire *graph, uint32_t number, const char *op,
+    const char *domain, const struct wire *body)
 {
-	struct message node = {.n = 0}, attribute = {.n = 0};
+	struct wire node = {.n = 0}, attribute = {.n = 0};
 
 	if (body) {
-		put_text(&attribute, 1, "body");
-		put_message(&attribute, 6, body);
-		put_message(&node, 5, &attribute);
+		wire_str(&attribute, 1, "body");
+		wire_msg(&attribute, 6, body);
+		wire_msg(&node, 5, &attribute);
 	}
-	put_text(&node, 4, op);
+	wire_str(&node, 4, op);
 	if (domain)
-		put_text(&node, 7, domain);
-	put_message(graph, number, &node);
+		wire_str(&node, 7, domain);
+	wire_msg(graph, number, &node);
 }
 
 /* A model with a loop in which there is a branch, a function, training. */
 static void
-make_model(struct message *model)
+make_model(struct wire *model)
 {
-	struct message inner = {.n = 0}, body = {.n = 0}, graph = {.n = 0};
-	struct message opset = {.n = 0}, function = {.n = 0},
-		       sequence = {.n = 0};
-	struct message training = {.n = 0}, value = {.n = 0};
+	struct wire inner = {.n = 0}, body = {.n = 0}, graph = {.n = 0};
+	struct wire opset = {.n = 0}, function = {.n = 0}, sequence = {.n = 0};
+	struct wire training = {.n = 0}, value = {.n = 0};
 
 	put_node(&inner, 1, "Add", NULL, NULL);
 	put_value(&inner, 11, "not an input of the model");
 	put_node(&body, 1, "Add", "ai.onnx", NULL);
 	put_node(&body, 1, "If", NULL, &inner);
-	put_text(&graph, 2, "main");
+	wire_str(&graph, 2, "main");
 	put_node(&graph, 1, "Loop", NULL, &body);
 	put_node(&graph, 1, "Add", "custom", NULL);
 	put_value(&graph, 11, "x");
-	put_message(&sequence, 4, &(struct message){.n = 0});
-	put_text(&value, 1, "y");
-	put_message(&value, 2, &sequence);
-	put_message(&graph, 12, &value);
-	put_text(&opset, 1, "custom");
-	put_int(&opset, 2, 7);
+	wire_msg(&sequence, 4, &(struct wire){.n = 0});
+	wire_str(&value, 1, "y");
+	wire_msg(&value, 2, &sequence);
+	wire_msg(&graph, 12, &value);
+	wire_str(&opset, 1, "custom");
+	wire_int(&opset, 2, 7);
 	put_node(&function, 7, "Mul", NULL, NULL);
-	put_message(&training, 2, &inner);
+	wire_msg(&training, 2, &inner);
 
-	put_int(model, 1, 8);
-	put_text(model, 2, "by hand");
-	put_text(model, 3, "1.0");
-	put_int(model, 5, 42);
-	put_text(model, 6, "words");
-	put_message(model, 8, &opset);
-	put_message(model, 7, &graph);
-	put_message(model, 20, &training);
-	put_message(model, 25, &function);
+	wire_int(model, 1, 8);
+	wire_str(model, 2, "by hand");
+	wire_str(model, 3, "1.0");
+	wire_int(model, 5, 42);
+	wire_str(model, 6, "words");
+	wire_msg(model, 8, &opset);
+	wire_msg(model, 7, &graph);
+	wire_msg(model, 20, &training);
+	wire_msg(model, 25, &function);
 }
 
 /* A reader whose model has this graph, or none. */
 static struct tp_reader *
 reader_of(const struct tp_alloc *alloc, struct temp_dir *dir,
-    const struct message *graph)
+    const struct wire *graph)
 {
 	struct tp_reader *r =
 	    fake_reader(alloc, temp_path(dir, "model"), "", 0);
@@ -141,7 +99,7 @@ reader_of(const struct tp_alloc *alloc, struct temp_dir *dir,
 		assert_int_equal(tpi_reader_add_attachment(
 				     r, TP_STR(TP_ATTACHMENT_ONNX), NULL),
 		    TP_OK);
-		r->attachments[0].data = graph->data;
+		r->attachments[0].data = graph->b;
 		r->attachments[0].nbytes = graph->n;
 	}
 	return r;
@@ -166,7 +124,7 @@ assert_op(const struct tp_onnx_summary *s, size_t i, const char *domain,
 static void
 facts_of_a_model(void **state)
 {
-	struct message model = {.n = 0};
+	struct wire model = {.n = 0};
 	struct tp_onnx_summary *s = NULL;
 	const struct tp_onnx_model *m;
 	const struct tp_onnx_value *x;
@@ -232,7 +190,7 @@ no_graph_is_not_found(void **state)
 static void
 cut_models_are_refused(void **state)
 {
-	struct message model = {.n = 0};
+	struct wire model = {.n = 0};
 	size_t n_refused = 0, whole;
 
 	make_model(&model);
@@ -259,7 +217,7 @@ cut_models_are_refused(void **state)
 static void
 deep_graphs_are_refused(void **state)
 {
-	struct message graphs[2] = {{.n = 0}, {.n = 0}}, model = {.n = 0};
+	struct wire graphs[2] = {{.n = 0}, {.n = 0}}, model = {.n = 0};
 	struct tp_onnx_summary *s = NULL;
 	struct tp_reader *r;
 
@@ -267,7 +225,7 @@ deep_graphs_are_refused(void **state)
 		graphs[(i + 1) % 2].n = 0;
 		put_node(&graphs[(i + 1) % 2], 1, "If", NULL, &graphs[i % 2]);
 	}
-	put_message(&model, 7, &graphs[101 % 2]);
+	wire_msg(&model, 7, &graphs[101 % 2]);
 	r = reader_of(NULL, *state, &model);
 	assert_int_equal(tp_onnx_summary_new(r, &s, NULL), TP_ELIMIT);
 	assert_null(s);
@@ -277,7 +235,7 @@ deep_graphs_are_refused(void **state)
 static void
 no_memory_is_clean(void **state)
 {
-	struct message model = {.n = 0};
+	struct wire model = {.n = 0};
 	struct fail_alloc a = {0};
 	enum tp_status rc = TP_OK;
 

@@ -8,17 +8,7 @@
 #include "tp/quant.h"
 #include "tp/view.h"
 
-static struct tp_tensor *
-make(enum tp_dtype dtype, const int64_t *sizes, unsigned rank, const void *data,
-    size_t nbytes)
-{
-	struct tp_tensor *t = NULL;
-
-	assert_int_equal(
-	    tp_tensor_empty(NULL, dtype, sizes, rank, &t, NULL), TP_OK);
-	memcpy(tp_tensor_data_mut(t), data, nbytes);
-	return t;
-}
+#include "support/tensors.h"
 
 static void
 assert_floats(const struct tp_tensor *t, const float *want, size_t n)
@@ -39,9 +29,11 @@ static const int8_t stored[] = {1, 2, 3, 4, 5, 6};
 static struct tp_tensor *
 by_channel(void)
 {
-	struct tp_tensor *t = make(TP_DTYPE_I8, grid, 2, stored, 6);
-	struct tp_tensor *s = make(TP_DTYPE_F32, two, 1, channel_scales, 8);
-	struct tp_tensor *z = make(TP_DTYPE_I8, two, 1, channel_zeros, 2);
+	struct tp_tensor *t = make_tensor(TP_DTYPE_I8, grid, 2, stored, 6);
+	struct tp_tensor *s =
+	    make_tensor(TP_DTYPE_F32, two, 1, channel_scales, 8);
+	struct tp_tensor *z =
+	    make_tensor(TP_DTYPE_I8, two, 1, channel_zeros, 2);
 	const struct tp_quant_params p = {.scheme = TP_QUANT_ASYMMETRIC,
 	    .per = TP_PER_CHANNEL,
 	    .axis = 0,
@@ -127,9 +119,11 @@ views_keep_the_scale_of_each_element(void **state)
 static void
 wrong_parameters_are_refused(void **state)
 {
-	struct tp_tensor *t = make(TP_DTYPE_I8, grid, 2, stored, 6);
-	struct tp_tensor *s2 = make(TP_DTYPE_F32, two, 1, channel_scales, 8);
-	struct tp_tensor *z = make(TP_DTYPE_I8, two, 1, channel_zeros, 2);
+	struct tp_tensor *t = make_tensor(TP_DTYPE_I8, grid, 2, stored, 6);
+	struct tp_tensor *s2 =
+	    make_tensor(TP_DTYPE_F32, two, 1, channel_scales, 8);
+	struct tp_tensor *z =
+	    make_tensor(TP_DTYPE_I8, two, 1, channel_zeros, 2);
 	const struct tp_quant_params bad[] = {
 	    {TP_QUANT_SYMMETRIC, TP_PER_TENSOR, 0, 0, s2, NULL},
 	    {TP_QUANT_SYMMETRIC, TP_PER_CHANNEL, 1, 0, s2, NULL},
@@ -167,9 +161,10 @@ quantizing_rounds_to_even_and_saturates(void **state)
 	static const uint8_t want_i4[] = {0x00, 0x22, 0xe0, 0x87};
 	const float scale = 2;
 	const uint8_t zero = 128;
-	struct tp_tensor *real = make(TP_DTYPE_F32, eight, 1, x, sizeof(x));
-	struct tp_tensor *s = make(TP_DTYPE_F32, none, 0, &scale, 4);
-	struct tp_tensor *z = make(TP_DTYPE_U8, none, 0, &zero, 1);
+	struct tp_tensor *real =
+	    make_tensor(TP_DTYPE_F32, eight, 1, x, sizeof(x));
+	struct tp_tensor *s = make_tensor(TP_DTYPE_F32, none, 0, &scale, 4);
+	struct tp_tensor *z = make_tensor(TP_DTYPE_U8, none, 0, &zero, 1);
 	struct tp_quant_params p = {
 	    TP_QUANT_SYMMETRIC, TP_PER_TENSOR, 0, 0, s, NULL};
 	struct tp_cast_stats stats = {0};
@@ -220,9 +215,10 @@ blocks_may_end_short(void **state)
 	static const int8_t ints[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1};
 	static const float scales[] = {1, 10, 100, 2, 20, 200};
 	static const float want[] = {1, 2, 30, 40, 500, 12, 14, 160, 180, 200};
-	struct tp_tensor *t = make(TP_DTYPE_I8, sizes, 2, ints, sizeof(ints));
+	struct tp_tensor *t =
+	    make_tensor(TP_DTYPE_I8, sizes, 2, ints, sizeof(ints));
 	struct tp_tensor *s =
-	    make(TP_DTYPE_F32, blocks, 2, scales, sizeof(scales));
+	    make_tensor(TP_DTYPE_F32, blocks, 2, scales, sizeof(scales));
 	const struct tp_quant_params p = {
 	    TP_QUANT_SYMMETRIC, TP_PER_BLOCK, 1, 2, s, NULL};
 	struct tp_tensor *real = NULL, *q = NULL, *v = NULL;
@@ -251,7 +247,8 @@ static void
 a_device_without_strides_gets_copies(void **state)
 {
 	/* Made of borrowed bytes, since a storage of it is what is tested. */
-	struct tp_tensor *t = make(TP_DTYPE_I8, three, 1, stored, 3), *v = NULL;
+	struct tp_tensor *t = make_tensor(TP_DTYPE_I8, three, 1, stored, 3),
+			 *v = NULL;
 
 	(void)state;
 	assert_int_equal(tp_tensor_as_strided(

@@ -10,18 +10,7 @@
 #include "tp/sparse.h"
 #include "tp/view.h"
 
-static struct tp_tensor *
-make(enum tp_dtype dtype, const int64_t *sizes, unsigned rank, const void *data,
-    size_t nbytes)
-{
-	struct tp_tensor *t = NULL;
-
-	assert_int_equal(
-	    tp_tensor_empty(NULL, dtype, sizes, rank, &t, NULL), TP_OK);
-	if (nbytes)
-		memcpy(tp_tensor_data_mut(t), data, nbytes);
-	return t;
-}
+#include "support/tensors.h"
 
 static struct tp_tensor *
 make_sparse(enum tp_dtype dtype, const void *values, size_t nbytes,
@@ -29,9 +18,10 @@ make_sparse(enum tp_dtype dtype, const void *values, size_t nbytes,
     unsigned rank)
 {
 	const int64_t shape[] = {n, per_value};
-	struct tp_tensor *v = make(dtype, shape, 1, values, nbytes);
-	struct tp_tensor *i = make(TP_DTYPE_I64, shape, per_value ? 2 : 1,
-	    indices, (size_t)n * (per_value ? per_value : 1) * 8);
+	struct tp_tensor *v = make_tensor(dtype, shape, 1, values, nbytes);
+	struct tp_tensor *i =
+	    make_tensor(TP_DTYPE_I64, shape, per_value ? 2 : 1, indices,
+		(size_t)n * (per_value ? per_value : 1) * 8);
 	struct tp_tensor *t = NULL;
 
 	assert_int_equal(tp_sparse_new(v, i, sizes, rank, &t, NULL), TP_OK);
@@ -117,7 +107,7 @@ zeros_are_left_out(void **state)
 	const float x[] = {0, -0.0f, 3, NAN, 0, 4};
 	static const uint8_t nibbles[] = {0x70, 0x00, 0x0f}; /* 0 7 0 0 15 */
 	static const int64_t five[] = {5};
-	struct tp_tensor *t = make(TP_DTYPE_F32, grid, 2, x, sizeof(x));
+	struct tp_tensor *t = make_tensor(TP_DTYPE_F32, grid, 2, x, sizeof(x));
 	struct tp_tensor *s = NULL;
 
 	(void)state;
@@ -128,7 +118,7 @@ zeros_are_left_out(void **state)
 	tp_tensor_free(s);
 	tp_tensor_free(t);
 
-	t = make(TP_DTYPE_U4, five, 1, nibbles, 3);
+	t = make_tensor(TP_DTYPE_U4, five, 1, nibbles, 3);
 	assert_int_equal(tp_to_sparse(t, &s, NULL), TP_OK);
 	assert_int_equal(tp_tensor_numel(tp_sparse_values(s)), 2);
 	assert_dense(s, nibbles, 3);
@@ -159,9 +149,9 @@ misuse_is_refused(void **state)
 {
 	static const float values[] = {5, 7};
 	static const int64_t two[] = {2}, outside[] = {1, 6}, below[] = {-1, 0};
-	struct tp_tensor *v = make(TP_DTYPE_F32, two, 1, values, 8);
-	struct tp_tensor *bad = make(TP_DTYPE_I64, two, 1, outside, 16);
-	struct tp_tensor *low = make(TP_DTYPE_I64, two, 1, below, 16);
+	struct tp_tensor *v = make_tensor(TP_DTYPE_F32, two, 1, values, 8);
+	struct tp_tensor *bad = make_tensor(TP_DTYPE_I64, two, 1, outside, 16);
+	struct tp_tensor *low = make_tensor(TP_DTYPE_I64, two, 1, below, 16);
 	struct tp_tensor *t = NULL, *w = NULL;
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_iter it;

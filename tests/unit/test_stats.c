@@ -9,6 +9,8 @@
 #include "tp/convert.h"
 #include "tp/stats.h"
 
+#include "support/random.h"
+
 static void
 assert_near(double got, double want)
 {
@@ -162,16 +164,15 @@ threads_and_pieces_change_nothing(void **state)
 	const size_t n = 70 * TP_STATS_CHUNK + 12345;
 	struct tp_stats one = {0}, two = {0}, pieces = {0}, joined = {0};
 	float *x = malloc(n * sizeof(*x));
-	uint32_t seed = 2463534242;
+	uint64_t seed = 88172645463325252;
 
 	(void)state;
 	assert_non_null(x);
 	for (size_t i = 0; i < n; i++) {
-		seed ^= seed << 13;
-		seed ^= seed >> 17;
-		seed ^= seed << 5;
-		memcpy(x + i, &seed, sizeof(seed));
-		x[i] = fabsf(x[i]) < 1e9f || seed % 1000 == 0 ? x[i] : 0.5f;
+		uint32_t bits = (uint32_t)random_next(&seed);
+
+		memcpy(x + i, &bits, sizeof(bits));
+		x[i] = fabsf(x[i]) < 1e9f || bits % 1000 == 0 ? x[i] : 0.5f;
 	}
 	assert_int_equal(tp_stats_add(&one, TP_DTYPE_F32, x, n, 1, NULL), 0);
 	assert_int_equal(tp_stats_add(&two, TP_DTYPE_F32, x, n, 5, NULL), 0);

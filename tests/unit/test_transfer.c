@@ -247,8 +247,8 @@ native_to_native_is_the_same_file(void **state)
 
 	tp_close(transfer(
 	    f, &(struct tp_transfer_options){.create.format = "native"}));
-	a = file_bytes(f->in, &n1);
-	b = file_bytes(f->out, &n2);
+	a = read_file(f->in, &n1);
+	b = read_file(f->out, &n2);
 	assert_int_equal(n1, n2);
 	assert_memory_equal(a, b, n1);
 	free(a);
@@ -645,7 +645,7 @@ verify_sees_damage(void **state)
 		size_t n, at;
 
 		assert_int_equal(tp_transfer_run(t, NULL), TP_OK);
-		bytes = file_bytes(f->out, &n);
+		bytes = read_file(f->out, &n);
 		at = n - 1;
 		for (size_t k = 0; targets[i] && k + 8 < n; k++)
 			if (!memcmp(

@@ -13,20 +13,8 @@
 #include "tp/shape.h"
 #include "tp/view.h"
 
-/* A row-major i32 tensor of 0, 1, 2, … */
-static struct tp_tensor *
-ramp(const int64_t *sizes, unsigned rank)
-{
-	struct tp_tensor *t = NULL;
-	int32_t *x;
-
-	assert_int_equal(
-	    tp_tensor_empty(NULL, TP_DTYPE_I32, sizes, rank, &t, NULL), TP_OK);
-	x = tp_tensor_data_mut(t);
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		x[i] = (int32_t)i;
-	return t;
-}
+#include "support/random.h"
+#include "support/tensors.h"
 
 static void
 assert_values(const struct tp_tensor *t, const int32_t *want, size_t n)
@@ -68,7 +56,7 @@ slices_are_those_of_python(void **state)
 	    {INT64_MAX, INT64_MIN + 1, -1, 5, {4, 3, 2, 1, 0}},
 	};
 	const int64_t sizes[] = {5};
-	struct tp_tensor *t = ramp(sizes, 1);
+	struct tp_tensor *t = make_counting(TP_DTYPE_I32, sizes, 1);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -102,7 +90,8 @@ permuting_moves_no_byte(void **state)
 	const int64_t strides[] = {60, 20, 5, 1};
 	const int64_t nhwc_strides[] = {60, 5, 1, 20};
 	const int axes[] = {0, 2, 3, 1}, twice[] = {0, 1, 1, -1};
-	struct tp_tensor *t = ramp(sizes, 4), *v = NULL, *s = NULL, *r = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_I32, sizes, 4), *v = NULL,
+			 *s = NULL, *r = NULL;
 	struct tp_err err = TP_ERR_INIT;
 
 	(void)state;
@@ -120,7 +109,7 @@ permuting_moves_no_byte(void **state)
 	{
 		const int64_t from[] = {4, 2, 10}, to[] = {2, 2, 5};
 		const int64_t to_strides[] = {20, 10, 2};
-		struct tp_tensor *big = ramp(from, 3);
+		struct tp_tensor *big = make_counting(TP_DTYPE_I32, from, 3);
 
 		assert_int_equal(
 		    tp_tensor_slice(big, 0, 1, 3, 1, &s, NULL), TP_OK);
@@ -152,7 +141,8 @@ reshape_finds_strides_or_refuses(void **state)
 	const int64_t flat[] = {-1}, four[] = {2, 1, 3, 2, 2, 1};
 	const int64_t six[] = {6, 4}, two_free[] = {-1, -1}, odd[] = {5, -1};
 	const int64_t wrong[] = {5, 5}, six_strides[] = {4, 1};
-	struct tp_tensor *t = ramp(sizes, 3), *v = NULL, *w = NULL, *c = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_I32, sizes, 3), *v = NULL,
+			 *w = NULL, *c = NULL;
 	struct tp_err err = TP_ERR_INIT;
 
 	(void)state;
@@ -188,7 +178,8 @@ wrong_views_are_refused(void **state)
 	const int64_t sizes[] = {2, 3}, ones[] = {1, 3}, outside[] = {4, 1};
 	const int64_t inside[] = {3, 1}, before[] = {-1, 1};
 	const int64_t shrink[] = {1, 3}, grow[] = {4, 2, 3}, deep[] = {3};
-	struct tp_tensor *t = ramp(sizes, 2), *o = ramp(ones, 2), *v = t;
+	struct tp_tensor *t = make_counting(TP_DTYPE_I32, sizes, 2),
+			 *o = make_counting(TP_DTYPE_I32, ones, 2), *v = t;
 	struct tp_err err = TP_ERR_INIT;
 
 	(void)state;
@@ -240,10 +231,7 @@ static uint64_t rng_state;
 static uint64_t
 rng(uint64_t n)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return rng_state % n;
+	return random_next(&rng_state) % n;
 }
 
 /* Every element size, tiles and their edges, against index arithmetic. */
@@ -332,7 +320,8 @@ static void
 empty_tensors_have_views(void **state)
 {
 	const int64_t sizes[] = {0, 5}, strides[] = {7, INT64_MAX};
-	struct tp_tensor *t = ramp(sizes, 2), *e = NULL, *v = NULL;
+	struct tp_tensor *t = make_counting(TP_DTYPE_I32, sizes, 2), *e = NULL,
+			 *v = NULL;
 
 	(void)state;
 	assert_int_equal(

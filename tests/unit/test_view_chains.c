@@ -13,20 +13,8 @@
 #include "tp/shape.h"
 #include "tp/view.h"
 
-/* A row-major i32 tensor of 0, 1, 2, … */
-static struct tp_tensor *
-ramp(const int64_t *sizes, unsigned rank)
-{
-	struct tp_tensor *t = NULL;
-	int32_t *x;
-
-	assert_int_equal(
-	    tp_tensor_empty(NULL, TP_DTYPE_I32, sizes, rank, &t, NULL), TP_OK);
-	x = tp_tensor_data_mut(t);
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		x[i] = (int32_t)i;
-	return t;
-}
+#include "support/random.h"
+#include "support/tensors.h"
 
 /*
  * The model: the sizes, and all values in row-major order. Each operation is
@@ -47,10 +35,7 @@ static uint64_t rng_state;
 static uint64_t
 rng(uint64_t n)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return rng_state % n;
+	return random_next(&rng_state) % n;
 }
 
 /* The value of m at an index. */
@@ -405,7 +390,7 @@ random_chains_agree_with_the_model(void **state)
 		}
 		for (size_t i = 0; i < m->n; i++)
 			m->values[i] = (int32_t)i;
-		t = ramp(m->sizes, m->rank);
+		t = make_counting(TP_DTYPE_I32, m->sizes, m->rank);
 		while (length--) {
 			struct model *swap = m;
 
