@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tp/layout.h"
 #include "tp/shape.h"
 
 #include "compiler.h"
@@ -351,23 +352,11 @@ enum tp_status
 tp_tensor_contiguous(
     const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err)
 {
-	const int64_t *sizes = tp_tensor_sizes(t);
-	struct tp_strided layout = tp_tensor_strided(t);
-	struct tp_tensor *packed = NULL;
-	enum tp_status rc;
-
 	*out = NULL;
 	if (t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "packing a sparse tensor; tp_to_dense first");
 	if (tp_tensor_is_row_major(t) && tp_tensor_data(t))
 		return tp_tensor_alias(t, out, err);
-	rc = tp_tensor_empty(tpi_storage_alloc(t->storage), t->dtype, sizes,
-	    t->rank, &packed, err);
-	if (rc)
-		return rc;
-	/* The packed bytes exist, so their elements are a size_t. */
-	tp_gather(&layout, 0, (size_t)t->n_elems, tp_tensor_data_mut(packed));
-	*out = packed;
-	return TP_OK;
+	return tp_tensor_clone(t, TP_LAYOUT_CONTIGUOUS, out, err);
 }

@@ -9,6 +9,7 @@
 #include "tp/iter.h"
 #include "tp/shape.h"
 
+#include "quantizer.h"
 #include "tensor.h"
 
 #include "banned.h"
@@ -140,7 +141,7 @@ tp_tensor_clone(const struct tp_tensor *t, enum tp_layout layout,
 	const int64_t *sizes = tp_tensor_sizes(t);
 	int64_t strides[TP_MAX_RANK];
 	unsigned order[TP_MAX_RANK];
-	struct tp_tensor *copy = NULL, *laid_out = NULL;
+	struct tp_tensor *copy = NULL;
 	enum tp_status rc;
 
 	*out = NULL;
@@ -160,20 +161,13 @@ tp_tensor_clone(const struct tp_tensor *t, enum tp_layout layout,
 		(void)order_axes(sizes, strides, t->rank, order);
 	}
 
-	rc = t->alloc ? tp_tensor_empty(
-			    t->alloc, t->dtype, sizes, t->rank, &copy, err)
-		      : tp_tensor_empty_on(tp_tensor_device(t), t->dtype, sizes,
-			    t->rank, &copy, err);
+	rc = tpi_tensor_new_like(t, strides, &copy, err);
 	if (rc)
 		return rc;
 	pack_in_order(t, order, tp_tensor_data_mut(copy));
-	rc = tp_tensor_new(copy->storage, t->dtype, sizes, strides, t->rank, 0,
-	    &laid_out, err);
-	tp_tensor_free(copy);
-	if (rc)
-		return rc;
-	laid_out->is_inference = t->is_inference;
-	*out = laid_out;
+	copy->is_inference = t->is_inference;
+	copy->quantizer = tpi_quantizer_ref(t->quantizer);
+	*out = copy;
 	return TP_OK;
 }
 

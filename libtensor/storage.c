@@ -19,9 +19,10 @@ struct tp_storage {
 	struct tp_device device;
 	const struct tp_alloc *alloc;
 	enum tp_storage_kind kind;
-	bool writable;
+	bool writable, resizable;
 	void *data;
 	size_t nbytes;
+	size_t cap; /* owned: bytes at data, of which views may use all */
 	struct tp_data_ptr bytes; /* owned, from the device's allocator */
 	void *block;		  /* owned, from alloc: what data lies inside */
 	size_t block_nbytes;
@@ -46,33 +47,43 @@ new_handle(
 }
 
 /* From an allocator of the caller's, which knows no alignment. */
-static bool
-take_block(struct tp_storage *s, size_t nbytes)
+static enum tp_status
+take_block(struct tp_storage *s, size_t nbytes, struct tp_err *err)
 {
-	if (tp_add_size(nbytes, DATA_ALIGN, &s->block_nbytes))
-		return false;
-	s->block = tp_mem_array(s->alloc, s->block_nbytes, 1);
+	size_t total;
+
+	if (!tp_add_size(nbytes, DATA_ALIGN, &total))
+		s->block = s->alloc->alloc(s->alloc->ctx, total);
 	if (!s->block)
-		return false;
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory for %zu bytes", nbytes);
+	s->block_nbytes = total;
 	s->data = (char *)s->block +
 		  (DATA_ALIGN - (uintptr_t)s->block % DATA_ALIGN) % DATA_ALIGN;
-	return true;
+	return TP_OK;
 }
 
 /* From the allocator that is registered for the device. */
 static enum tp_status
-take_bytes(struct tp_storage *s, struct tp_device device, size_t nbytes,
-    struct tp_err *err)
+take_bytes(struct tp_storage *s, size_t nbytes, struct tp_err *err)
 {
 	enum tp_status rc =
-	    tp_allocate(nbytes, DATA_ALIGN, device, &s->bytes, err);
+	    tp_allocate(nbytes, DATA_ALIGN, s->device, &s->bytes, err);
 
-	if (rc)
-		return rc;
-	s->device = device;
-	s->data = s->bytes.data;
-	memset(s->data, 0, nbytes);
-	return TP_OK;
+	if (!rc)
+		s->data = s->bytes.data;
+	return rc;
+}
+
+static enum tp_status
+take_memory(struct tp_storage *s, size_t nbytes, struct tp_err *err)
+{
+	enum tp_status rc =
+	    s->alloc ? take_block(s, nbytes, err) : take_bytes(s, nbytes, err);
+
+	if (!rc)
+		s->nbytes = s->cap = nbytes;
+	return rc;
 }
 
 static enum tp_status
@@ -86,20 +97,34 @@ make_storage(const struct tp_alloc *alloc, struct tp_device device,
 	rc = new_handle(alloc, &s, err);
 	if (rc)
 		return rc;
-	if (!alloc)
-		rc = take_bytes(s, device, nbytes, err);
-	else if (!take_block(s, nbytes))
-		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory for %zu bytes", nbytes);
+	s->device = device;
+	rc = take_memory(s, nbytes, err);
 	if (rc) {
 		tp_mem_free(alloc, s, 1, sizeof(*s));
 		return rc;
 	}
 	s->kind = TP_STORAGE_OWNED;
 	s->writable = true;
-	s->nbytes = nbytes;
 	*out = s;
 	return TP_OK;
+}
+
+static enum tp_status
+make_zeroed(const struct tp_alloc *alloc, struct tp_device device,
+    size_t nbytes, struct tp_storage **out, struct tp_err *err)
+{
+	enum tp_status rc = make_storage(alloc, device, nbytes, out, err);
+
+	if (!rc)
+		memset((*out)->data, 0, nbytes);
+	return rc;
+}
+
+enum tp_status
+tpi_storage_new_like(const struct tp_storage *like, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err)
+{
+	return make_storage(like->alloc, like->device, nbytes, out, err);
 }
 
 enum tp_status
@@ -108,14 +133,14 @@ tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
 {
 	const struct tp_device cpu = {TP_DEVICE_CPU, 0};
 
-	return make_storage(alloc, cpu, nbytes, out, err);
+	return make_zeroed(alloc, cpu, nbytes, out, err);
 }
 
 enum tp_status
 tp_storage_new_on(struct tp_device device, size_t nbytes,
     struct tp_storage **out, struct tp_err *err)
 {
-	return make_storage(NULL, device, nbytes, out, err);
+	return make_zeroed(NULL, device, nbytes, out, err);
 }
 
 enum tp_status
@@ -158,6 +183,67 @@ tp_storage_unref(struct tp_storage *s)
 	tp_data_ptr_clear(&s->bytes);
 	tp_mem_free(s->alloc, s->block, s->block_nbytes, 1);
 	tp_mem_free(s->alloc, s, 1, sizeof(*s));
+}
+
+enum tp_status
+tp_storage_set_resizable(struct tp_storage *s, bool on, struct tp_err *err)
+{
+	if (on && s->kind != TP_STORAGE_OWNED)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "memory of someone else cannot be made resizable");
+	s->resizable = on;
+	return TP_OK;
+}
+
+bool
+tp_storage_is_resizable(const struct tp_storage *s)
+{
+	return s->resizable;
+}
+
+/* Move all that there is, views of what was cut off included, to more room. */
+static enum tp_status
+grow(struct tp_storage *s, size_t nbytes, struct tp_err *err)
+{
+	struct tp_storage *room = NULL;
+	enum tp_status rc = tpi_storage_new_like(s, nbytes, &room, err);
+	struct tp_data_ptr bytes;
+
+	if (rc)
+		return rc;
+	if (s->cap)
+		memcpy(room->data, s->data, s->cap);
+	memset((char *)room->data + s->cap, 0, nbytes - s->cap);
+
+	/* They change memory, and the old one goes with the other handle. */
+	bytes = s->bytes;
+	s->bytes = room->bytes;
+	room->bytes = bytes;
+	tp_mem_free(s->alloc, s->block, s->block_nbytes, 1);
+	s->block = room->block;
+	s->block_nbytes = room->block_nbytes;
+	room->block = NULL;
+	s->data = room->data;
+	s->cap = nbytes;
+	tp_storage_unref(room);
+	return TP_OK;
+}
+
+enum tp_status
+tp_storage_resize(struct tp_storage *s, size_t nbytes, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	if (!s->resizable)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "the storage has a fixed size, %zu bytes", s->nbytes);
+	if (nbytes > s->cap)
+		rc = grow(s, nbytes, err);
+	else if (nbytes > s->nbytes)
+		memset((char *)s->data + s->nbytes, 0, nbytes - s->nbytes);
+	if (!rc)
+		s->nbytes = nbytes;
+	return rc;
 }
 
 const void *

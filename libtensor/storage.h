@@ -12,6 +12,13 @@ const struct tp_alloc *tpi_storage_alloc(const struct tp_storage *s);
 /* Its bytes, whether they may be written or not. */
 char *tpi_storage_bytes(const struct tp_storage *s);
 
+/*
+ * A new storage on the device and from the allocator of another one; what its
+ * bytes are is undefined.
+ */
+enum tp_status tpi_storage_new_like(const struct tp_storage *like,
+    size_t nbytes, struct tp_storage **out, struct tp_err *err);
+
 struct tp_device tpi_storage_device(const struct tp_storage *s);
 
 /* Writes in place so far; relaxed, for it orders nothing. */

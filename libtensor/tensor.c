@@ -181,6 +181,30 @@ tp_tensor_empty_on(struct tp_device device, enum tp_dtype dtype,
 }
 
 enum tp_status
+tpi_tensor_new_like(const struct tp_tensor *t, const int64_t *strides,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	const int64_t *sizes = tp_tensor_sizes(t);
+	struct tp_storage *storage = NULL;
+	enum tp_status rc;
+	size_t nbytes;
+
+	*out = NULL;
+	rc = packed_nbytes(t->dtype, sizes, t->rank, &nbytes, err);
+	if (!rc)
+		rc = tpi_storage_new_like(t->storage, nbytes, &storage, err);
+	if (rc)
+		return rc;
+	/* What is left of the last byte of narrow elements is zero. */
+	if (nbytes > 0)
+		tpi_storage_bytes(storage)[nbytes - 1] = 0;
+	rc = make(
+	    t->alloc, storage, t->dtype, sizes, strides, t->rank, 0, out, err);
+	tp_storage_unref(storage);
+	return rc;
+}
+
+enum tp_status
 tpi_tensor_derive(const struct tp_tensor *t, const int64_t *sizes,
     const int64_t *strides, unsigned rank, uint64_t first,
     struct tp_tensor **out, struct tp_err *err)

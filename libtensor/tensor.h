@@ -40,6 +40,14 @@ enum tp_status tpi_tensor_derive(const struct tp_tensor *t,
     struct tp_tensor **out, struct tp_err *err);
 
 /*
+ * A tensor of the same sizes, dtype, device and allocator over a storage of its
+ * own, whose elements are still to be written. strides are dense; NULL means
+ * row-major.
+ */
+enum tp_status tpi_tensor_new_like(const struct tp_tensor *t,
+    const int64_t *strides, struct tp_tensor **out, struct tp_err *err);
+
+/*
  * The address of the first element for loops, whether they write or not; only
  * what tp_tensor_check_write allows may be written.
  */

@@ -9,12 +9,14 @@
  * is TP_EUNSUPPORTED. Strings convert to nothing.
  *
  * Targets that lack something:
- *   no infinity	an infinite value counts as overflow
- *   no NaN		(integers, F4, F6) a NaN is TP_ERANGE, whatever the
- *policy no minus zero	(integers, FNUZ) becomes zero F8E8M0		zero and
- *negative values count as overflow and saturate to 2^-127; smaller positive
- *values round to it
- *   BOOL		everything that is not zero, NaN included, is 1
+ *
+ *  - no infinity: an infinite value counts as overflow.
+ *  - no NaN (integers, F4, F6): a NaN is TP_ERANGE, whatever the policy.
+ *  - no minus zero (integers, FNUZ): it becomes zero.
+ *  - F8E8M0: zero and negative values count as overflow and saturate to 2^-127;
+ *    smaller positive values round to it. Halfway between powers of two is the
+ *    higher one.
+ *  - BOOL: every real number that is not zero, NaN included, is 1.
  */
 #ifndef TP_CONVERT_H
 #define TP_CONVERT_H

@@ -34,7 +34,8 @@ TP_API TP_NODISCARD enum tp_status tp_layout_strides(enum tp_layout layout,
 /*
  * A copy with a storage of its own and version 0. PRESERVE keeps the strides of
  * a tensor that is dense, that is without gaps and overlaps, so that the clone
- * of a transpose is a transpose; any other becomes row-major.
+ * of a transpose is a transpose; any other becomes row-major. A quantizer is
+ * shared with the original.
  */
 TP_API TP_NODISCARD enum tp_status tp_tensor_clone(const struct tp_tensor *t,
     enum tp_layout layout, struct tp_tensor **out, struct tp_err *err);

@@ -52,6 +52,23 @@ TP_API TP_NODISCARD enum tp_status tp_storage_wrap(const struct tp_alloc *alloc,
     tp_release_fn *release, void *ctx, struct tp_storage **out,
     struct tp_err *err);
 
+/*
+ * Storages have a fixed size unless they are made resizable, which is TP_EARG
+ * for memory that was wrapped.
+ */
+TP_API TP_NODISCARD enum tp_status tp_storage_set_resizable(
+    struct tp_storage *s, bool on, struct tp_err *err);
+TP_API bool tp_storage_is_resizable(const struct tp_storage *s);
+
+/*
+ * Another size; what is kept are the bytes up to the smaller one, and new ones
+ * are zero. Tensors over it stay valid: a larger size may move the bytes, so
+ * addresses taken before are void, and a smaller one gives no memory back.
+ * TP_EARG for a fixed size. No other thread may use the storage meanwhile.
+ */
+TP_API TP_NODISCARD enum tp_status tp_storage_resize(
+    struct tp_storage *s, size_t nbytes, struct tp_err *err);
+
 /* Returns s. NULL is passed through by both. */
 TP_API struct tp_storage *tp_storage_ref(struct tp_storage *s);
 TP_API void tp_storage_unref(struct tp_storage *s);

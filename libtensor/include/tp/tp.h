@@ -28,6 +28,7 @@
 #include "tp/copy.h"
 #include "tp/iter.h"
 #include "tp/layout.h"
+#include "tp/access.h"
 #include "tp/quant.h"
 #include "tp/print.h"
 #include "tp/sparse.h"
