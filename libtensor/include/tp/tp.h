@@ -30,6 +30,7 @@
 #include "tp/layout.h"
 #include "tp/access.h"
 #include "tp/quant.h"
+#include "tp/quant_fit.h"
 #include "tp/print.h"
 #include "tp/sparse.h"
 #include "tp/scan.h"

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quant_store.c - ranges of groups, codes of numbers and back, run by run
+ *
+ * The loops have no branches and no calls, so that they become vectors: the
+ * quotient is held within what a float can round by addition,
+ *
+ *	x / scale + 1.5 * 2^23  =  1.5 * 2^23 + code, to nearest even
+ *
+ * and the code is then the difference of the bits.
+ */
+#include <string.h>
+
+#include "compiler.h"
+#include "quant_groups.h"
+
+#include "banned.h"
+
+#define LANES 16
+
+TPI_INLINE float
+lesser(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+TPI_INLINE float
+greater(float a, float b)
+{
+	return a > b ? a : b;
+}
+
+/* The bits of |x|: those of an infinity or more are no number. */
+TPI_INLINE uint32_t
+magnitude(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits & 0x7fffffff;
+}
+
+#define NOT_FINITE 0x7f800000u
+
+/* The range of all n; returns the bits of the largest magnitude. */
+TPI_CLONES
+static uint32_t
+range_of_run(const float *restrict x, size_t n, float *low, float *high)
+{
+	float lo[LANES], hi[LANES];
+	uint32_t top[LANES] = {0}, max = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < LANES; k++) {
+		lo[k] = *low;
+		hi[k] = *high;
+	}
+	for (; i + LANES <= n; i += LANES)
+		for (size_t k = 0; k < LANES; k++) {
+			uint32_t m = magnitude(x[i + k]);
+
+			lo[k] = lesser(x[i + k], lo[k]);
+			hi[k] = greater(x[i + k], hi[k]);
+			top[k] = m > top[k] ? m : top[k];
+		}
+	for (; i < n; i++) {
+		uint32_t m = magnitude(x[i]);
+
+		lo[0] = lesser(x[i], lo[0]);
+		hi[0] = greater(x[i], hi[0]);
+		top[0] = m > top[0] ? m : top[0];
+	}
+	for (size_t k = 0; k < LANES; k++) {
+		*low = lesser(lo[k], *low);
+		*high = greater(hi[k], *high);
+		max = top[k] > max ? top[k] : max;
+	}
+	return max;
+}
+
+/* Each element widens the range of its own group. */
+TPI_CLONES
+static uint32_t
+range_side_by_side(const float *restrict x, size_t n, float *restrict low,
+    float *restrict high)
+{
+	uint32_t max = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t m = magnitude(x[i]);
+
+		low[i] = lesser(x[i], low[i]);
+		high[i] = greater(x[i], high[i]);
+		max = m > max ? m : max;
+	}
+	return max;
+}
+
+size_t
+tp_quant_range_add(const struct tp_quant_groups *g, uint64_t first_group,
+    uint64_t first, const float *x, size_t n, float *low, float *high)
+{
+	struct tpi_quant_run run;
+
+	for (size_t i = 0; i < n; i += run.n) {
+		size_t at;
+		uint32_t max;
+
+		run = tpi_quant_run_at(g, first + i, n - i);
+		at = (size_t)(run.group - first_group);
+		max =
+		    run.side_by_side
+			? range_side_by_side(x + i, run.n, low + at, high + at)
+			: range_of_run(x + i, run.n, low + at, high + at);
+		if (max < NOT_FINITE)
+			continue;
+		while (magnitude(x[i]) < NOT_FINITE)
+			i++;
+		return i;
+	}
+	return n;
+}
+
+struct limits {
+	int32_t lowest, highest;
+};
+
+/*
+ * How many did not fit. same: one scale for all, else each has its own.
+ * Constant arguments make a loop of each case.
+ */
+TPI_INLINE uint32_t
+store(bool same, struct limits limits, const float *restrict x, size_t n,
+    const float *restrict scale, const int16_t *restrict zero,
+    int8_t *restrict codes)
+{
+	const float magic = 0x1.8p23f;
+	const float s0 = scale[0];
+	const int32_t z0 = zero[0];
+	uint32_t n_beyond = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		float q = x[i] / (same ? s0 : scale[i]);
+		int32_t code;
+
+		/* No code is as far from zero as this. */
+		q = lesser(greater(q, -1024.0f), 1024.0f) + magic;
+		memcpy(&code, &q, sizeof(code));
+		code = code - 0x4b400000 + (same ? z0 : zero[i]);
+		n_beyond += (code < limits.lowest) | (code > limits.highest);
+		code = code < limits.lowest ? limits.lowest : code;
+		code = code > limits.highest ? limits.highest : code;
+		codes[i] = (int8_t)(uint8_t)code;
+	}
+	return n_beyond;
+}
+
+TPI_CLONES
+static uint32_t
+store_run(struct limits limits, const float *x, size_t n, const float *scale,
+    const int16_t *zero, int8_t *codes)
+{
+	return store(true, limits, x, n, scale, zero, codes);
+}
+
+TPI_CLONES
+static uint32_t
+store_side_by_side(struct limits limits, const float *x, size_t n,
+    const float *scale, const int16_t *zero, int8_t *codes)
+{
+	return store(false, limits, x, n, scale, zero, codes);
+}
+
+/* A count of 32 bits lasts for this many. */
+#define MAX_RUN ((size_t)1 << 30)
+
+uint64_t
+tp_quant_store(const struct tp_quant_groups *g,
+    const struct tp_quant_grid *grid, uint64_t first_group, uint64_t first,
+    const float *x, size_t n, const float *scale, const int16_t *zero,
+    int8_t *codes)
+{
+	const struct limits limits = {grid->lowest, grid->highest};
+	struct tpi_quant_run run;
+	uint64_t n_beyond = 0;
+
+	for (size_t i = 0; i < n; i += run.n) {
+		size_t at;
+
+		run = tpi_quant_run_at(
+		    g, first + i, n - i < MAX_RUN ? n - i : MAX_RUN);
+		at = (size_t)(run.group - first_group);
+		n_beyond += (run.side_by_side ? store_side_by_side : store_run)(
+		    limits, x + i, run.n, scale + at, zero + at, codes + i);
+	}
+	return n_beyond;
+}
+
+TPI_INLINE void
+load(bool same, bool is_signed, const int8_t *restrict codes, size_t n,
+    const float *restrict scale, const int16_t *restrict zero,
+    float *restrict x)
+{
+	const float s0 = scale[0];
+	const int32_t z0 = zero[0];
+
+	for (size_t i = 0; i < n; i++) {
+		int32_t code = is_signed ? codes[i] : (uint8_t)codes[i];
+
+		/* Both factors are exact, so this rounds once. */
+		x[i] = (float)(code - (same ? z0 : zero[i])) *
+		       (same ? s0 : scale[i]);
+	}
+}
+
+TPI_CLONES
+static void
+load_run(bool is_signed, const int8_t *codes, size_t n, const float *scale,
+    const int16_t *zero, float *x)
+{
+	if (is_signed)
+		load(true, true, codes, n, scale, zero, x);
+	else
+		load(true, false, codes, n, scale, zero, x);
+}
+
+TPI_CLONES
+static void
+load_side_by_side(bool is_signed, const int8_t *codes, size_t n,
+    const float *scale, const int16_t *zero, float *x)
+{
+	if (is_signed)
+		load(false, true, codes, n, scale, zero, x);
+	else
+		load(false, false, codes, n, scale, zero, x);
+}
+
+void
+tp_quant_load(const struct tp_quant_groups *g, bool is_signed,
+    uint64_t first_group, uint64_t first, const int8_t *codes, size_t n,
+    const float *scale, const int16_t *zero, float *x)
+{
+	struct tpi_quant_run run;
+
+	for (size_t i = 0; i < n; i += run.n) {
+		size_t at;
+
+		run = tpi_quant_run_at(g, first + i, n - i);
+		at = (size_t)(run.group - first_group);
+		(run.side_by_side ? load_side_by_side : load_run)(
+		    is_signed, codes + i, run.n, scale + at, zero + at, x + i);
+	}
+}
