@@ -78,6 +78,9 @@ sigmoid(double x)
 			BINARY_LOOP(OP, T, W, LOAD, STORE, size, size, size);  \
 		else if (row && steps[2] == 0)                                 \
 			BINARY_LOOP(OP, T, W, LOAD, STORE, size, size, 0);     \
+		else if (steps[0] == size && steps[1] == 0 &&                  \
+			 steps[2] == size)                                     \
+			BINARY_LOOP(OP, T, W, LOAD, STORE, size, 0, size);     \
 		else                                                           \
 			BINARY_LOOP(OP, T, W, LOAD, STORE, steps[0], steps[1], \
 			    steps[2]);                                         \

@@ -18,6 +18,7 @@
 #include "tp/convert.h"
 #include "tp/copy.h"
 #include "tp/iter.h"
+#include "tp/op.h"
 #include "tp/profile.h"
 #include "tp/view.h"
 
@@ -260,6 +261,23 @@ run_iter(void *ctx)
 }
 
 static void
+run_op(void *ctx)
+{
+	static const struct tp_str onnx = {"", 0}, name = {"Add", 3};
+	struct add *s = ctx;
+	const struct tp_value terms[] = {
+	    {TP_VALUE_TENSOR, s->a}, {TP_VALUE_TENSOR, s->b}};
+	const struct tp_op_opts opts = {.n_threads = 1, .into = s->out};
+	const struct tp_op *op = NULL;
+	struct tp_value sum;
+
+	if (tp_op_find(onnx, name, TP_OP_NEWEST, &op, NULL) ||
+	    tp_op_run(op, NULL, 0, terms, 2, &sum, 1, &opts, NULL))
+		abort();
+	tp_value_release(&sum);
+}
+
+static void
 run_loop(void *ctx)
 {
 	struct add *s = ctx;
@@ -292,6 +310,9 @@ bench_add(void)
 	    run_loop, &add, &add, 1, 1 / 1.1};
 	_Bool good = bench_run(&b);
 
+	b.what = "add, broadcast, operator";
+	b.ours = run_op;
+	good &= bench_run(&b);
 	tp_tensor_free(add.out);
 	tp_tensor_free(add.a);
 	tp_tensor_free(add.b);
