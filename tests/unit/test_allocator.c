@@ -365,12 +365,25 @@ write_past(struct tp_data_ptr *p)
 	tp_data_ptr_clear(p);
 }
 
+/* A block that has the deleter of this allocator, but was never its own. */
+static void
+free_foreign(struct tp_data_ptr *p)
+{
+	static _Alignas(65536) char other[2 * 65536];
+	ptrdiff_t lead = (char *)p->data - (char *)p->ctx;
+	struct tp_data_ptr foreign = *p;
+
+	foreign.data = other + 4096;
+	foreign.ctx = other + 4096 - lead;
+	tp_data_ptr_clear(&foreign);
+}
+
 /* The abort is what is wanted, so it happens in a child. */
 static void
 misuse_is_found_in_debug_builds(void **state)
 {
 	static void (*const misuses[])(struct tp_data_ptr * p) = {
-	    free_twice, write_past};
+	    free_twice, write_past, free_foreign};
 
 	(void)state;
 	for (unsigned w = 1; w < 4; w++)

@@ -93,6 +93,74 @@ axes_change_their_order_and_no_byte_moves(void **state)
 	tp_tensor_free(t);
 }
 
+/* What goes wrong in a caller's hands: an error each, and no tensor. */
+static void
+bad_use_is_an_error_and_no_crash(void **state)
+{
+	const int64_t sizes[] = {2, 3}, negative[] = {2, -3}, wide[] = {4, 3},
+		      huge[] = {INT64_C(1) << 62, 4},
+		      large[] = {INT64_MAX, 1, 1}, steps[] = {3, 1},
+		      deep[65] = {0};
+	struct tp_tensor *t = NULL, *v = NULL, *x = NULL;
+	struct tp_err err = TP_ERR_INIT;
+
+	(void)state;
+#define REFUSED(call, expected)                         \
+	do {                                            \
+		v = t;                                  \
+		err.msg[0] = '\0';                      \
+		assert_int_equal(call, expected);       \
+		assert_null(v);                         \
+		assert_int_equal(err.status, expected); \
+		assert_int_not_equal(err.msg[0], 0);    \
+	} while (0)
+	assert_int_equal(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, sizes, 2, &t, &err), TP_OK);
+	/* outside of the storage */
+	REFUSED(
+	    tp_tensor_as_strided(t, wide, steps, 2, TP_SAME_FIRST, &v, &err),
+	    TP_EARG);
+	REFUSED(tp_tensor_as_strided(t, sizes, steps, 2, 1, &v, &err), TP_EARG);
+	/* negative sizes */
+	REFUSED(tp_tensor_as_strided(
+		    t, negative, steps, 2, TP_SAME_FIRST, &v, &err),
+	    TP_EARG);
+	REFUSED(tp_tensor_narrow(t, 0, 0, -1, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_expand(t, negative, 2, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_reshape(t, negative, 2, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_unfold(t, 0, -1, 1, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_empty(NULL, TP_DTYPE_F32, negative, 2, &v, &err),
+	    TP_EARG);
+	/* axes that are not there */
+	REFUSED(tp_tensor_select(t, 2, 0, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_flip(t, -3, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_transpose(t, 0, INT32_MAX, &v, &err), TP_EARG);
+	REFUSED(tp_tensor_squeeze(t, INT32_MIN, &v, &err), TP_EARG);
+	/* sizes that overflow */
+	REFUSED(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, huge, 2, &v, &err), TP_ELIMIT);
+	REFUSED(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, large, 3, &v, &err), TP_ELIMIT);
+	REFUSED(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, deep, 65, &v, &err), TP_ELIMIT);
+	/* the wrong type */
+	assert_null(TP_TENSOR_DATA(t, double, &err));
+	assert_null(TP_TENSOR_AT_MUT(t, int32_t, &err, 0, 0));
+	/* one element that is seen as many */
+	assert_int_equal(tp_tensor_narrow(t, 0, 0, 1, &v, &err), TP_OK);
+	assert_int_equal(tp_tensor_expand(v, wide, 2, &x, &err), TP_OK);
+	assert_int_equal(
+	    tp_tensor_fill(x, 1, TP_OVERFLOW_ERROR, &err), TP_EARG);
+	assert_int_equal(
+	    tp_tensor_assign(x, t, TP_OVERFLOW_ERROR, &err), TP_EARG);
+	assert_null(TP_TENSOR_AT_MUT(x, float, &err, 0, 0));
+	assert_int_equal(tp_tensor_version(t), 0);
+#undef REFUSED
+	tp_tensor_free(x);
+	tp_tensor_free(v);
+	tp_tensor_free(t);
+}
+
 static void
 a_tensor_outlives_its_file(void **state)
 {
@@ -144,6 +212,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_row_is_a_window_and_a_clone_is_not),
 	    cmocka_unit_test(axes_change_their_order_and_no_byte_moves),
+	    cmocka_unit_test(bad_use_is_an_error_and_no_crash),
 	    cmocka_unit_test(a_tensor_outlives_its_file),
 	};
 

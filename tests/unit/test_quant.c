@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tp/copy.h"
+#include "tp/layout.h"
 #include "tp/quant.h"
 #include "tp/view.h"
 
@@ -114,6 +116,27 @@ views_keep_the_scale_of_each_element(void **state)
 	    tp_tensor_as_strided(t, two, (const int64_t[]){1}, 1, 0, &v, &err),
 	    TP_EUNSUPPORTED);
 	tp_tensor_free(t);
+}
+
+/* Moved elements keep their scales, too. */
+static void
+copies_keep_the_scale_of_each_element(void **state)
+{
+	struct tp_tensor *t = by_channel(), *v = NULL, *c = NULL;
+
+	(void)state;
+	assert_int_equal(tp_tensor_transpose(t, 0, 1, &v, NULL), TP_OK);
+	tp_tensor_free(t);
+	assert_int_equal(tp_tensor_contiguous(v, &c, NULL), TP_OK);
+	assert_true(tp_tensor_is_row_major(c));
+	assert_dequantized(c, (const float[]){0, 10, 0.5f, 12, 1, 14}, 6);
+	tp_tensor_free(c);
+	assert_int_equal(
+	    tp_tensor_clone(v, TP_LAYOUT_PRESERVE, &c, NULL), TP_OK);
+	assert_false(tp_tensor_is_row_major(c));
+	tp_tensor_free(v);
+	assert_dequantized(c, (const float[]){0, 10, 0.5f, 12, 1, 14}, 6);
+	tp_tensor_free(c);
 }
 
 static void
@@ -281,6 +304,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(channels_have_their_own_scale),
 	    cmocka_unit_test(views_keep_the_scale_of_each_element),
+	    cmocka_unit_test(copies_keep_the_scale_of_each_element),
 	    cmocka_unit_test(wrong_parameters_are_refused),
 	    cmocka_unit_test(quantizing_rounds_to_even_and_saturates),
 	    cmocka_unit_test(blocks_may_end_short),

@@ -276,6 +276,61 @@ shapes_up_to_rank_five_are_inline(void **state)
 	assert_int_equal(a.n_live, 0);
 }
 
+/* So are those of views: one allocation a view, two above rank 5. */
+static void
+views_up_to_rank_five_allocate_a_handle(void **state)
+{
+	const int64_t sizes[] = {2, 2, 2, 2, 2, 2}, more[] = {2, 1, 2, 2, 2, 2};
+	struct tp_tensor *t = NULL, *v = NULL;
+	struct fail_alloc a;
+
+	(void)state;
+	fail_alloc_init(&a, 0);
+	for (unsigned rank = 1; rank <= 6; rank++) {
+		const size_t per_view = rank <= 5 ? 1 : 2;
+		size_t before;
+
+		assert_int_equal(tp_tensor_empty(&a.alloc, TP_DTYPE_F32, sizes,
+				     rank, &t, NULL),
+		    TP_OK);
+		before = a.n_calls;
+		assert_int_equal(tp_tensor_flip(t, 0, &v, NULL), TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(
+		    tp_tensor_slice(t, -1, 1, TP_OMIT, 1, &v, NULL), TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(
+		    tp_tensor_transpose(t, 0, -1, &v, NULL), TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(tp_tensor_alias(t, &v, NULL), TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(
+		    tp_tensor_reshape(t, sizes, rank, &v, NULL), TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(
+		    tp_tensor_as_strided(t, sizes, tp_tensor_strides(t), rank,
+			TP_SAME_FIRST, &v, NULL),
+		    TP_OK);
+		tp_tensor_free(v);
+		assert_int_equal(a.n_calls - before, 6 * per_view);
+		tp_tensor_free(t);
+	}
+
+	/* From five axes to six is where it changes. */
+	assert_int_equal(
+	    tp_tensor_empty(&a.alloc, TP_DTYPE_F32, sizes, 5, &t, NULL), TP_OK);
+	{
+		size_t before = a.n_calls;
+
+		assert_int_equal(tp_tensor_unsqueeze(t, 1, &v, NULL), TP_OK);
+		assert_memory_equal(tp_tensor_sizes(v), more, sizeof(more));
+		assert_int_equal(a.n_calls - before, 2);
+	}
+	tp_tensor_free(v);
+	tp_tensor_free(t);
+	assert_int_equal(a.n_live, 0);
+}
+
 /* A tensor of rank 6, a view of it, and a packed copy. */
 static enum tp_status
 make_three(const struct tp_alloc *alloc, struct tp_err *err)
@@ -323,6 +378,7 @@ main(void)
 	    cmocka_unit_test(tensors_tell_what_they_are),
 	    cmocka_unit_test(read_only_tensors_cannot_be_written),
 	    cmocka_unit_test(shapes_up_to_rank_five_are_inline),
+	    cmocka_unit_test(views_up_to_rank_five_allocate_a_handle),
 	    cmocka_unit_test(memory_may_run_out_anywhere),
 	};
 

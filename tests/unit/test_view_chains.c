@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tp/copy.h"
+#include "tp/layout.h"
 #include "tp/shape.h"
 #include "tp/view.h"
 
@@ -352,6 +353,15 @@ compare(const struct tp_tensor *t, const struct model *m)
 	tp_gather(&s, from, n, got);
 	assert_memory_equal(got, m->values + from, n * sizeof(*got));
 	assert_int_equal(got[n], -77);
+	/* A clone has the order of t in memory or is row-major, and is new. */
+	assert_int_equal(
+	    tp_tensor_clone(t, TP_LAYOUT_PRESERVE, &c, NULL), TP_OK);
+	assert_false(tp_tensor_is_view(c));
+	assert_ptr_not_equal(tp_tensor_storage(c), tp_tensor_storage(t));
+	s = tp_tensor_strided(c);
+	tp_gather(&s, 0, m->n, got);
+	assert_memory_equal(got, m->values, m->n * sizeof(*got));
+	tp_tensor_free(c);
 	assert_int_equal(tp_tensor_contiguous(t, &c, NULL), TP_OK);
 	assert_true(tp_tensor_is_row_major(c));
 	if (m->n)
@@ -367,7 +377,7 @@ random_chains_agree_with_the_model(void **state)
 	const char *text = getenv("TP_TEST_SEED");
 	const char *count = getenv("TP_TEST_CHAINS");
 	uint64_t seed = text ? strtoull(text, NULL, 10) : 20261130;
-	unsigned long n_chains = count ? strtoul(count, NULL, 10) : 10000;
+	unsigned long n_chains = count ? strtoul(count, NULL, 10) : 100000;
 
 	(void)state;
 	print_message("TP_TEST_SEED=%llu TP_TEST_CHAINS=%lu\n",

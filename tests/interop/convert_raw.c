@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert_raw.c - elements of one dtype on standard input to another dtype on
+ * standard output
+ *
+ *	convert_raw FROM TO
+ */
+#include <stdio.h>
+
+#include "tp/convert.h"
+
+#define N 4096
+
+int
+main(int argc, char **argv)
+{
+	static _Alignas(16) char in[N * 16], out[N * 16];
+	enum tp_dtype from, to;
+	struct tp_err err = TP_ERR_INIT;
+	size_t from_size, to_size, n;
+
+	if (argc != 3)
+		return 2;
+	from = tp_dtype_find(argv[1]);
+	to = tp_dtype_find(argv[2]);
+	from_size = tp_dtype_bits(from) / 8;
+	to_size = tp_dtype_bits(to) / 8;
+	if (from_size == 0 || to_size == 0)
+		return 2;
+	while ((n = fread(in, from_size, N, stdin)) > 0)
+		if (tp_convert(
+			to, out, from, in, n, TP_OVERFLOW_INF, 0, NULL, &err) ||
+		    fwrite(out, to_size, n, stdout) != n) {
+			fprintf(stderr, "convert_raw: %s\n", err.msg);
+			return 1;
+		}
+	return fflush(stdout) ? 1 : 0;
+}
