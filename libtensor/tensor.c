@@ -140,10 +140,11 @@ packed_nbytes(enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
 	return rc;
 }
 
-enum tp_status
-tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
-    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
-    struct tp_err *err)
+/* A packed tensor in memory of alloc or, where one is given, of a device. */
+static enum tp_status
+make_empty(const struct tp_alloc *alloc, const struct tp_device *device,
+    enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
+    struct tp_tensor **out, struct tp_err *err)
 {
 	struct tp_storage *storage = NULL;
 	enum tp_status rc;
@@ -151,7 +152,9 @@ tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
 
 	*out = NULL;
 	rc = packed_nbytes(dtype, sizes, rank, &nbytes, err);
-	if (!rc)
+	if (!rc && device)
+		rc = tp_storage_new_on(*device, nbytes, &storage, err);
+	else if (!rc)
 		rc = tp_storage_new(alloc, nbytes, &storage, err);
 	if (rc)
 		return rc;
@@ -161,23 +164,19 @@ tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
 }
 
 enum tp_status
+tp_tensor_empty(const struct tp_alloc *alloc, enum tp_dtype dtype,
+    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err)
+{
+	return make_empty(alloc, NULL, dtype, sizes, rank, out, err);
+}
+
+enum tp_status
 tp_tensor_empty_on(struct tp_device device, enum tp_dtype dtype,
     const int64_t *sizes, unsigned rank, struct tp_tensor **out,
     struct tp_err *err)
 {
-	struct tp_storage *storage = NULL;
-	enum tp_status rc;
-	size_t nbytes;
-
-	*out = NULL;
-	rc = packed_nbytes(dtype, sizes, rank, &nbytes, err);
-	if (!rc)
-		rc = tp_storage_new_on(device, nbytes, &storage, err);
-	if (rc)
-		return rc;
-	rc = make(NULL, storage, dtype, sizes, NULL, rank, 0, out, err);
-	tp_storage_unref(storage);
-	return rc;
+	return make_empty(NULL, &device, dtype, sizes, rank, out, err);
 }
 
 enum tp_status
