@@ -18,6 +18,7 @@
 #include "tp/map.h"
 
 #include "onnx.pb-c.h"
+#include "onnx_check.h"
 #include "onnx_dtype.h"
 #include "plugin.h"
 #include "proto_alloc.h"
@@ -277,8 +278,9 @@ compare_ops(const void *a, const void *b)
 	return order ? order : tp_str_cmp(x->domain, y->domain);
 }
 
-static enum tp_status
-find_graph(struct tp_reader *r, struct tp_attachment *graph, struct tp_err *err)
+enum tp_status
+tpi_onnx_find_graph(
+    struct tp_reader *r, struct tp_attachment *graph, struct tp_err *err)
 {
 	for (size_t i = 0; i < tp_reader_n_attachments(r); i++)
 		if (!tp_str_cmp(tp_reader_attachment_name(r, i),
@@ -321,7 +323,7 @@ tp_onnx_summary_new(
 	enum tp_status rc;
 
 	*out = NULL;
-	rc = find_graph(r, &graph, err);
+	rc = tpi_onnx_find_graph(r, &graph, err);
 	if (rc)
 		return rc;
 	s = k.s = tp_mem_array(r->alloc, 1, sizeof(*s));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tp-verify.c - decides whether a model may ship */
 #include "cli.h"
+#include "verify/check.h"
 #include "verify/diff.h"
 #include "verify/manifest.h"
 
 static const struct cli_option options[] = {{.kind = CLI_END}};
 
 static const struct cli_command commands[] = {
+    {"check", "read every byte of models, and judge", &check_app, check_run},
     {"diff", "compare the tensors of two models", &diff_app, diff_run},
     {"manifest", "hashes of all tensors, in any format the same", &manifest_app,
 	manifest_run},

@@ -8,7 +8,8 @@
  *     be any bytes.
  *  3. tp_onnx_summary_free.
  *
- * A summary does not change; several threads may read it.
+ * A summary does not change; several threads may read it. tp_onnx_check says
+ * whether the graph is well-formed.
  */
 #ifndef TP_ONNX_H
 #define TP_ONNX_H
@@ -92,5 +93,26 @@ TP_API const struct tp_onnx_value *tp_onnx_summary_output(
     const struct tp_onnx_summary *s, size_t i);
 TP_API const struct tp_onnx_op *tp_onnx_summary_op(
     const struct tp_onnx_summary *s, size_t i);
+
+/*
+ * Is the graph well-formed? fn is called for each problem: an error where a
+ * runtime would refuse the model, else a warning. scope is where, written as
+ * tp_entry.scope, "" for the main graph; it and the message (one line, which
+ * may hold raw names) are gone after the call.
+ *
+ * Errors are: names that are used but defined nowhere, or twice; nodes that no
+ * order could serve; initializers whose type or shape is not the declared one;
+ * domains that are not imported; attributes without name or type, twice, or
+ * with a value of another type; functions whose bodies have such. Nodes out of
+ * order, and names that hide others, are warnings.
+ *
+ * TP_OK when all was looked at, whatever was found. TP_ENOTFOUND when the model
+ * has no graph. What tensors of the graph keep in other files is read: TP_EIO
+ * and others when it is not there.
+ */
+typedef void tp_onnx_problem_fn(
+    void *ctx, bool is_error, struct tp_str scope, const char *message);
+TP_API TP_NODISCARD enum tp_status tp_onnx_check(
+    struct tp_reader *r, tp_onnx_problem_fn *fn, void *ctx, struct tp_err *err);
 
 #endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_check.c - is the graph of an ONNX model well-formed?
+ *
+ * A walk over the parsed tree. Each graph, and each body of a function, is a
+ * scope: a table from names to what defines them,
+ *
+ *	0	an input or an initializer: there from the beginning
+ *	i + 1	node i
+ *
+ * A name is looked up in its own scope, then in those around it. In each of
+ * these the walk stands at some node, so it is known there whether the name is
+ * defined before it is used; if it is not, the nodes are sorted to see if they
+ * could be (Kahn).
+ *
+ * What a runtime would refuse is an error; what only the letter of the
+ * specification forbids and runtimes accept is a warning.
+ */
+#include "onnx_check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx_slots.h"
+#include "plugin.h"
+#include "proto_alloc.h"
+#include "proto_skim.h"
+
+#include "banned.h"
+
+/*
+ * ---- telling ----
+ */
+
+static size_t
+put_str(struct tp_str s, char *out, size_t n)
+{
+	if (out && s.len)
+		memcpy(out + n, s.s, s.len);
+	return n + s.len;
+}
+
+/* The path of a scope; with out NULL only its length. */
+static size_t
+put_path(const struct tpi_check_scope *s, char *out)
+{
+	char number[64];
+	size_t n = 0;
+
+	if (!s->path_of)
+		return 0;
+	if (s->outer && s->attribute)
+		n = put_path(s->outer, out);
+	snprintf(number, sizeof(number), "%s%zu.", n ? "/" : "",
+	    s->outer ? s->outer->at : 0);
+	n = put_str(tp_str(s->attribute ? number : s->path_of), out, n);
+	if (s->domain.s) {
+		n = put_str(s->domain, out, n);
+		n = put_str(TP_STR("."), out, n);
+	}
+	n = put_str(s->name, out, n);
+	if (s->attribute && s->graph) {
+		snprintf(number, sizeof(number), "[%zu]", s->graph - 1);
+		n = put_str(tp_str(number), out, n);
+	}
+	return n;
+}
+
+void
+tpi_check_say(struct tpi_check *c, const struct tpi_check_scope *s,
+    bool is_error, const char *fmt, ...)
+{
+	char text[TP_ERR_MSG_SIZE], *path = NULL;
+	size_t n = s ? put_path(s, NULL) : 0;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	path = tp_mem_array(c->alloc, n + 1, 1);
+	if (!path) {
+		c->no_memory = true;
+		return;
+	}
+	if (n)
+		put_path(s, path);
+	c->fn(c->ctx, is_error, (struct tp_str){path, n}, text);
+	tp_mem_free(c->alloc, path, n + 1, 1);
+}
+
+/*
+ * ---- scopes ----
+ */
+
+static void
+scope_init(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	tp_map_init(&s->names, c->alloc);
+	tp_map_init(&s->initializers, c->alloc);
+}
+
+static void
+scope_release(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	tp_map_release(&s->names);
+	tp_map_release(&s->initializers);
+	tp_mem_free(c->alloc, s->edges, s->cap_edges, sizeof(*s->edges));
+	s->edges = NULL;
+}
+
+/* "node 3", "an input or initializer" */
+static const char *
+definer(size_t def, char buf[48])
+{
+	if (def == 0)
+		return "an input or initializer";
+	snprintf(buf, 48, "node %zu", def - 1);
+	return buf;
+}
+
+static void
+define(struct tpi_check *c, struct tpi_check_scope *s, struct tp_str name,
+    size_t def)
+{
+	size_t taken = 0, outer_def;
+	char one[48], two[48];
+	enum tp_status rc;
+
+	rc = tp_map_add(&s->names, name, def, &taken, NULL);
+	if (rc == TP_EARG) {
+		tpi_check_say(c, s, true, "'%s' is defined twice: by %s and %s",
+		    TP_BRIEF(name), definer(taken, one), definer(def, two));
+		return;
+	}
+	c->no_memory |= rc != TP_OK;
+	for (const struct tpi_check_scope *o = s->outer; o; o = o->outer)
+		if (tp_map_find(&o->names, name, &outer_def)) {
+			tpi_check_say(c, s, false,
+			    "'%s' hides one of that name around it",
+			    TP_BRIEF(name));
+			return;
+		}
+}
+
+static void
+define_outputs(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		for (size_t k = 0; k < s->nodes[i]->n_output; k++) {
+			struct tp_str name =
+			    tpi_onnx_str(s->nodes[i]->output[k]);
+
+			if (name.len)
+				define(c, s, name, i + 1);
+		}
+}
+
+/* In scope s, the node at which the walk stands uses what node j defines. */
+static void
+add_edge(struct tpi_check *c, struct tpi_check_scope *s, size_t j)
+{
+	struct tpi_check_edge *grown;
+	size_t cap;
+
+	if (s->at >= s->n_nodes)
+		return;
+	if (s->n_edges == s->cap_edges) {
+		cap = s->cap_edges ? s->cap_edges * 2 : 64;
+		grown = tp_mem_grow(
+		    c->alloc, s->edges, s->cap_edges, cap, sizeof(*grown));
+		if (!grown) {
+			c->no_memory = true;
+			return;
+		}
+		s->edges = grown;
+		s->cap_edges = cap;
+	}
+	s->edges[s->n_edges++] = (struct tpi_check_edge){j, s->at};
+}
+
+/* True if the name means something in s or around it. */
+static bool
+use(struct tpi_check *c, struct tpi_check_scope *s, struct tp_str name)
+{
+	size_t def;
+
+	for (; s; s = s->outer) {
+		if (!tp_map_find(&s->names, name, &def))
+			continue;
+		if (def == 0)
+			return true;
+		add_edge(c, s, def - 1);
+		if (def - 1 >= s->at && !s->late.s) {
+			s->late = name;
+			s->late_user = s->at;
+			s->late_maker = def - 1;
+		}
+		return true;
+	}
+	return false;
+}
+
+/*
+ * ---- can the nodes be sorted? ----
+ */
+
+static void
+tell_order(struct tpi_check *c, struct tpi_check_scope *s, size_t in_cycle)
+{
+	if (in_cycle != TP_NONE)
+		tpi_check_say(c, s, true,
+		    "the nodes cannot be ordered: node %zu (%s) needs its own "
+		    "result",
+		    in_cycle,
+		    TP_BRIEF(tpi_onnx_str(s->nodes[in_cycle]->op_type)));
+	else
+		tpi_check_say(c, s, false,
+		    "the nodes are not in order: node %zu uses '%s' of node "
+		    "%zu",
+		    s->late_user, TP_BRIEF(s->late), s->late_maker);
+}
+
+/* A node of a cycle, or TP_NONE; first and work have n_nodes + 1 places. */
+static size_t
+find_cycle(
+    struct tpi_check_scope *s, size_t *first, size_t *work, size_t *users)
+{
+	size_t n = s->n_nodes, n_work = 0, done = 0, at = TP_NONE;
+	size_t *waits = work + n + 1;
+
+	/* users[first[i] … first[i + 1] - 1] need node i. */
+	for (size_t e = 0; e < s->n_edges; e++) {
+		first[s->edges[e].maker + 1]++;
+		waits[s->edges[e].user]++;
+	}
+	for (size_t i = 0; i < n; i++)
+		first[i + 1] += first[i];
+	for (size_t e = 0; e < s->n_edges; e++)
+		users[--first[s->edges[e].maker + 1]] = s->edges[e].user;
+	for (size_t i = 0; i < n; i++)
+		if (waits[i] == 0)
+			work[n_work++] = i;
+	while (done < n_work) {
+		size_t i = work[done++];
+		size_t begin = first[i + 1];
+		size_t end = i + 1 < n ? first[i + 2] : s->n_edges;
+
+		for (size_t u = begin; u < end; u++)
+			if (--waits[users[u]] == 0)
+				work[n_work++] = users[u];
+	}
+	/* Each that is left waits for one that is left: go back n times. */
+	for (size_t i = 0; i < n; i++)
+		first[i] = TP_NONE;
+	for (size_t e = 0; e < s->n_edges; e++)
+		if (waits[s->edges[e].user] && waits[s->edges[e].maker]) {
+			at = s->edges[e].user;
+			first[at] = s->edges[e].maker;
+		}
+	for (size_t i = 0; i < n && at != TP_NONE; i++)
+		at = first[at];
+	return at;
+}
+
+static void
+check_order(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	size_t n = s->n_nodes, *first, *work, *users;
+
+	if (!s->late.s || c->no_memory)
+		return;
+	first = tp_mem_array(c->alloc, n + 2, sizeof(*first));
+	work = tp_mem_array(c->alloc, 2 * n + 2, sizeof(*work));
+	users = tp_mem_array(c->alloc, s->n_edges, sizeof(*users));
+	if (first && work && users)
+		tell_order(c, s, find_cycle(s, first, work, users));
+	else
+		c->no_memory = true;
+	tp_mem_free(c->alloc, first, n + 2, sizeof(*first));
+	tp_mem_free(c->alloc, work, 2 * n + 2, sizeof(*work));
+	tp_mem_free(c->alloc, users, s->n_edges, sizeof(*users));
+}
+
+/*
+ * ---- nodes ----
+ */
+
+/* "" and "ai.onnx" are one domain. */
+static struct tp_str
+domain_of(ProtobufCBinaryData b)
+{
+	struct tp_str s = tpi_onnx_str(b);
+
+	return tp_str_cmp(s, TP_STR("ai.onnx")) ? s : TP_STR("");
+}
+
+static bool
+imports(TpOnnx__OperatorSetIdProto *const *sets, size_t n, struct tp_str domain)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!tp_str_cmp(domain_of(sets[i]->domain), domain))
+			return true;
+	return false;
+}
+
+static void
+check_domain(struct tpi_check *c, struct tpi_check_scope *s,
+    const TpOnnx__NodeProto *node)
+{
+	const TpOnnx__FunctionProto *f = c->function;
+	struct tp_str domain = domain_of(node->domain);
+
+	if (f ? imports(f->opset_import, f->n_opset_import, domain)
+	      : imports(
+		    c->model->opset_import, c->model->n_opset_import, domain))
+		return;
+	tpi_check_say(c, s, true,
+	    "node %zu (%s): no version of domain '%s' is imported", s->at,
+	    TP_BRIEF(tpi_onnx_str(node->op_type)), TP_BRIEF(domain));
+}
+
+static void
+check_node(struct tpi_check *c, struct tpi_check_scope *s,
+    const TpOnnx__NodeProto *node)
+{
+	struct tp_str op_type = tpi_onnx_str(node->op_type);
+
+	if (op_type.len == 0)
+		tpi_check_say(c, s, true, "node %zu names no operator", s->at);
+	check_domain(c, s, node);
+	for (size_t i = 0; i < node->n_input; i++) {
+		struct tp_str name = tpi_onnx_str(node->input[i]);
+
+		if (name.len && !use(c, s, name))
+			tpi_check_say(c, s, true,
+			    "node %zu (%s): input '%s' is defined nowhere",
+			    s->at, TP_BRIEF(op_type), TP_BRIEF(name));
+	}
+	tpi_check_attributes(c, s, node);
+	for (size_t i = 0; i < node->n_attribute; i++) {
+		const TpOnnx__AttributeProto *a = node->attribute[i];
+
+		for (size_t k = 0; k <= a->n_graphs; k++) {
+			const TpOnnx__GraphProto *g =
+			    k ? a->graphs[k - 1] : a->g;
+
+			if (g)
+				tpi_check_graph(c, g,
+				    &(struct tpi_check_scope){.outer = s,
+					.path_of = "",
+					.attribute = true,
+					.name = tpi_onnx_str(a->name),
+					.graph = k});
+		}
+	}
+}
+
+static void
+check_nodes(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	for (s->at = 0; s->at < s->n_nodes && !c->no_memory; s->at++)
+		check_node(c, s, s->nodes[s->at]);
+	check_order(c, s);
+}
+
+/*
+ * ---- graphs, functions, the model ----
+ */
+
+static void
+define_inputs(
+    struct tpi_check *c, struct tpi_check_scope *s, const TpOnnx__GraphProto *g)
+{
+	bool told = false;
+	size_t none;
+
+	for (size_t i = 0; i < g->n_input; i++) {
+		struct tp_str name = tpi_onnx_str(g->input[i]->name);
+
+		if (name.len)
+			define(c, s, name, 0);
+		else
+			tpi_check_say(c, s, true, "input %zu has no name", i);
+	}
+	/* One that is an input is its default. */
+	for (size_t i = 0; i < g->n_initializer + g->n_sparse_initializer;
+	     i++) {
+		struct tp_str name = tpi_check_initializer_name(g, i);
+		enum tp_status rc =
+		    tp_map_add(&s->initializers, name, i, NULL, NULL);
+
+		if (rc == TP_EARG)
+			tpi_check_say(c, s, true,
+			    "initializer '%s' appears twice", TP_BRIEF(name));
+		else
+			c->no_memory |= rc != TP_OK;
+		if (rc || tp_map_find(&s->names, name, &none))
+			continue;
+		define(c, s, name, 0);
+		/* Before version 4 each was the default of an input. */
+		if (s->path_of || c->model->ir_version >= 4 ||
+		    c->model->ir_version < 1 || told)
+			continue;
+		told = true;
+		tpi_check_say(c, s, true,
+		    "initializer '%s' is no input, which ir_version %" PRId64
+		    " demands",
+		    TP_BRIEF(name), c->model->ir_version);
+	}
+}
+
+static void
+check_outputs(
+    struct tpi_check *c, struct tpi_check_scope *s, const TpOnnx__GraphProto *g)
+{
+	for (size_t i = 0; i < g->n_output; i++) {
+		struct tp_str name = tpi_onnx_str(g->output[i]->name);
+		size_t def;
+
+		if (!name.len)
+			tpi_check_say(c, s, true, "output %zu has no name", i);
+		else if (!tp_map_find(&s->names, name, &def) &&
+			 !use(c, s, name))
+			tpi_check_say(c, s, true,
+			    "output '%s' is defined nowhere", TP_BRIEF(name));
+		else if (!tp_map_find(&s->names, name, &def))
+			tpi_check_say(c, s, false,
+			    "output '%s' comes from around the graph",
+			    TP_BRIEF(name));
+	}
+}
+
+void
+tpi_check_graph(
+    struct tpi_check *c, const TpOnnx__GraphProto *g, struct tpi_check_scope *s)
+{
+	s->nodes = g->node;
+	s->n_nodes = g->n_node;
+	scope_init(c, s);
+	if (!g->name.len)
+		tpi_check_say(c, s, false, "the graph has no name");
+	define_inputs(c, s, g);
+	define_outputs(c, s);
+	tpi_check_values(c, s, g);
+	check_nodes(c, s);
+	check_outputs(c, s, g);
+	/* Graphs of the training see the names of the main graph. */
+	if (!s->outer && s->n_training) {
+		for (size_t i = 0; i < s->n_training; i++)
+			tpi_check_training(c, s, i);
+	}
+	scope_release(c, s);
+}
+
+void
+tpi_check_training(struct tpi_check *c, struct tpi_check_scope *main, size_t i)
+{
+	const TpOnnx__TrainingInfoProto *t = c->model->training_info[i];
+	const TpOnnx__GraphProto *const graphs[] = {
+	    t->initialization, t->algorithm};
+	static const char *const names[] = {"initialization", "algorithm"};
+
+	for (size_t k = 0; k < 2; k++) {
+		char path[48];
+
+		if (!graphs[k])
+			continue;
+		snprintf(path, sizeof(path), "training[%zu].%s", i, names[k]);
+		tpi_check_graph(c, graphs[k],
+		    &(struct tpi_check_scope){.outer = main, .path_of = path});
+	}
+}
+
+static void
+check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
+{
+	struct tpi_check_scope s = {.path_of = "function:",
+	    .domain = tpi_onnx_str(f->domain),
+	    .name = tpi_onnx_str(f->name),
+	    .nodes = f->node,
+	    .n_nodes = f->n_node};
+
+	c->function = f;
+	scope_init(c, &s);
+	if (!f->name.len)
+		tpi_check_say(c, &s, true, "a function has no name");
+	for (size_t i = 0; i < f->n_input; i++)
+		if (f->input[i].len)
+			define(c, &s, tpi_onnx_str(f->input[i]), 0);
+	define_outputs(c, &s);
+	check_nodes(c, &s);
+	for (size_t i = 0; i < f->n_output; i++)
+		if (!use(c, &s, tpi_onnx_str(f->output[i])))
+			tpi_check_say(c, &s, true,
+			    "output '%s' is defined nowhere",
+			    TP_BRIEF(tpi_onnx_str(f->output[i])));
+	scope_release(c, &s);
+	c->function = NULL;
+}
+
+static void
+check_model(struct tpi_check *c)
+{
+	const TpOnnx__ModelProto *m = c->model;
+	struct tpi_check_scope s = {.n_training = m->n_training_info};
+
+	if (!m->has_ir_version || m->ir_version < 1)
+		tpi_check_say(c, NULL, true, "the model has no ir_version");
+	if (m->ir_version >= 3 && m->n_opset_import == 0)
+		tpi_check_say(
+		    c, NULL, true, "the model imports no set of operators");
+	for (size_t i = 0; i < m->n_opset_import; i++) {
+		struct tp_str domain = domain_of(m->opset_import[i]->domain);
+
+		if (imports(m->opset_import, i, domain))
+			tpi_check_say(c, NULL, true,
+			    "domain '%s' is imported twice", TP_BRIEF(domain));
+	}
+	tpi_check_graph(c, m->graph, &s);
+	for (size_t i = 0; i < m->n_functions && !c->no_memory; i++)
+		check_function(c, m->functions[i]);
+}
+
+enum tp_status
+tp_onnx_check(
+    struct tp_reader *r, tp_onnx_problem_fn *fn, void *ctx, struct tp_err *err)
+{
+	struct tp_attachment graph = {.data = NULL};
+	struct tpi_check c = {.alloc = r->alloc, .fn = fn, .ctx = ctx};
+	ProtobufCMessage *m = NULL;
+	enum tp_status rc;
+
+	rc = tpi_onnx_find_graph(r, &graph, err);
+	if (!rc)
+		rc = tpi_skim_unpack(r->alloc, graph.data, graph.nbytes,
+		    &tp_onnx__model_proto__descriptor, &r->limits, &m, err);
+	if (rc)
+		return rc;
+	c.model = (const TpOnnx__ModelProto *)m;
+	if (c.model->graph)
+		check_model(&c);
+	else
+		rc = tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
+		    "the graph of the model is no graph");
+	if (c.no_memory)
+		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "out of memory for the check of a graph");
+	tpi_proto_free(r->alloc, m);
+	return rc;
+}
