@@ -19,7 +19,7 @@ foreach(tool tp-convert tp-inspect tp-quantize tp-verify)
 endforeach()
 
 foreach(page tp-convert.1 tp-inspect.1 tp-quantize.1 tp-verify.1
-	tp-native.5)
+	libtensor.3 tp-native.5)
 	string(REGEX MATCH "[0-9]$" section ${page})
 	if(EXISTS ${PROJECT_SOURCE_DIR}/man/${page})
 		install(FILES man/${page}
