@@ -7,6 +7,7 @@
 
 #include "tp/endian.h"
 
+#include "grow.h"
 #include "onnx_read.h"
 #include "onnx_typed.h"
 
@@ -26,18 +27,13 @@ add_storage(struct tp_reader *r, const struct tp_storage_info *info,
 {
 	struct tpi_onnx_reader *o = r->priv;
 	enum tp_status rc;
-	size_t grown;
 	void *p;
 
-	if (o->n_origins == o->cap_origins) {
-		grown = o->cap_origins ? o->cap_origins * 2 : 64;
-		p = tp_mem_grow(r->alloc, o->origins, o->cap_origins, grown,
-		    sizeof(*o->origins));
-		if (!p)
-			return no_memory(origin->what, err);
-		o->origins = p;
-		o->cap_origins = grown;
-	}
+	p = tpi_grow(r->alloc, o->origins, o->n_origins + 1, &o->cap_origins,
+	    sizeof(*o->origins));
+	if (!p)
+		return no_memory(origin->what, err);
+	o->origins = p;
 	o->origins[o->n_origins] = *origin;
 	rc = tpi_reader_add_storage(r, info, origin->what, storage, err);
 	if (!rc)

@@ -4,6 +4,7 @@
  */
 #include "onnx_scopes.h"
 
+#include "grow.h"
 #include "onnx_slots.h"
 
 #include "banned.h"
@@ -23,18 +24,12 @@ static enum tp_status
 set_active(
     struct tpi_onnx_scopes *s, size_t name, size_t tensor, struct tp_err *err)
 {
-	struct tpi_onnx_undo *grown;
-	size_t cap;
+	void *undo = tpi_grow(
+	    s->alloc, s->undo, s->n_undo + 1, &s->cap_undo, sizeof(*s->undo));
 
-	if (s->n_undo == s->cap_undo) {
-		cap = s->cap_undo ? s->cap_undo * 2 : 64;
-		grown = tp_mem_grow(
-		    s->alloc, s->undo, s->cap_undo, cap, sizeof(*grown));
-		if (!grown)
-			return no_memory(err);
-		s->undo = grown;
-		s->cap_undo = cap;
-	}
+	if (!undo)
+		return no_memory(err);
+	s->undo = undo;
 	s->undo[s->n_undo++] = (struct tpi_onnx_undo){name, s->active[name]};
 	s->active[name] = tensor;
 	return TP_OK;

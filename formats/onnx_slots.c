@@ -13,6 +13,7 @@
 #include "tp/checked.h"
 #include "tp/map.h"
 
+#include "grow.h"
 #include "onnx_slots.h"
 
 #include "banned.h"
@@ -92,23 +93,11 @@ tpi_onnx_attribute(const TpOnnx__NodeProto *node, struct tp_str name)
 	return NULL;
 }
 
-/* The array with room for one more item, moved if need be; NULL: no memory. */
-static void *
-roomy(const struct tp_alloc *alloc, void *items, size_t n, size_t *cap,
-    size_t size, struct tp_err *err)
+static enum tp_status
+no_memory(struct tp_err *err)
 {
-	size_t grown = *cap ? *cap * 2 : 16;
-	void *p;
-
-	if (n < *cap)
-		return items;
-	p = tp_mem_grow(alloc, items, *cap, grown, size);
-	if (p)
-		*cap = grown;
-	else
-		tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "out of memory for %zu parts of a graph", grown);
-	return p;
+	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	    "out of memory for the parts of a graph");
 }
 
 /* a, b, c one after the other, in the arena. */
@@ -146,15 +135,15 @@ enter(struct walk *w, struct tp_str path, size_t parent,
 	struct tpi_onnx_slots *s = w->s;
 	void *p;
 
-	p = roomy(s->alloc, s->scopes, s->n_scopes, &s->cap_scopes,
-	    sizeof(*s->scopes), err);
+	p = tpi_grow(s->alloc, s->scopes, s->n_scopes + 1, &s->cap_scopes,
+	    sizeof(*s->scopes));
 	if (!p)
-		return TP_ENOMEM;
+		return no_memory(err);
 	s->scopes = p;
-	p = roomy(s->alloc, w->levels, w->n_levels, &w->cap_levels,
-	    sizeof(*w->levels), err);
+	p = tpi_grow(s->alloc, w->levels, w->n_levels + 1, &w->cap_levels,
+	    sizeof(*w->levels));
 	if (!p)
-		return TP_ENOMEM;
+		return no_memory(err);
 	w->levels = p;
 	w->levels[w->n_levels++] = (struct level){
 	    .nodes = nodes, .n_nodes = n_nodes, .scope = s->n_scopes};
@@ -168,10 +157,10 @@ add_slot(struct walk *w, const struct tpi_onnx_slot *slot, struct tp_err *err)
 	struct tpi_onnx_slots *s = w->s;
 	void *p;
 
-	p = roomy(s->alloc, s->items, s->n_items, &s->cap_items,
-	    sizeof(*s->items), err);
+	p = tpi_grow(s->alloc, s->items, s->n_items + 1, &s->cap_items,
+	    sizeof(*s->items));
 	if (!p)
-		return TP_ENOMEM;
+		return no_memory(err);
 	s->items = p;
 	s->items[s->n_items++] = *slot;
 	return TP_OK;
@@ -184,10 +173,10 @@ add_dequantizer(
 	struct tpi_onnx_slots *s = w->s;
 	void *p;
 
-	p = roomy(s->alloc, s->dequantizers, s->n_dequantizers,
-	    &s->cap_dequantizers, sizeof(*s->dequantizers), err);
+	p = tpi_grow(s->alloc, s->dequantizers, s->n_dequantizers + 1,
+	    &s->cap_dequantizers, sizeof(*s->dequantizers));
 	if (!p)
-		return TP_ENOMEM;
+		return no_memory(err);
 	s->dequantizers = p;
 	s->dequantizers[s->n_dequantizers++] =
 	    (struct tpi_onnx_dequantizer){node, scope};
@@ -458,10 +447,10 @@ add_suffix(struct walk *w, struct names *n, struct tp_str base, size_t number,
 	void *p;
 
 	if (!tp_map_find(&n->bases, base, &which)) {
-		p = roomy(w->s->alloc, n->next, n->n_next, &n->cap_next,
-		    sizeof(*n->next), err);
+		p = tpi_grow(w->s->alloc, n->next, n->n_next + 1, &n->cap_next,
+		    sizeof(*n->next));
 		if (!p)
-			return TP_ENOMEM;
+			return no_memory(err);
 		n->next = p;
 		rc = tp_map_add(&n->bases, base, n->n_next, NULL, err);
 		if (rc)

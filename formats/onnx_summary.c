@@ -17,6 +17,7 @@
 
 #include "tp/map.h"
 
+#include "grow.h"
 #include "onnx.pb-c.h"
 #include "onnx_check.h"
 #include "onnx_dtype.h"
@@ -163,7 +164,7 @@ find_op(struct walk *k, struct tp_str domain, struct tp_str op_type)
 	struct tp_onnx_summary *s = k->s;
 	char small[256], *text = small;
 	struct tp_str key = {NULL, domain.len + 1 + op_type.len};
-	void *ops = s->ops;
+	void *ops;
 	size_t at;
 
 	if (key.len > sizeof(small))
@@ -181,11 +182,11 @@ find_op(struct walk *k, struct tp_str domain, struct tp_str op_type)
 	if (tp_map_find(&k->op_keys, key, &at))
 		return at;
 	at = s->model.n_ops;
-	k->rc = tpi_copy_reserve(
-	    s->alloc, &ops, at, &s->cap_ops, 1, sizeof(*s->ops), k->err);
-	s->ops = ops;
+	ops = tpi_grow(s->alloc, s->ops, at + 1, &s->cap_ops, sizeof(*s->ops));
+	if (ops)
+		s->ops = ops;
 	key = tpi_arena_str(&k->tree, key);
-	if (!k->rc && (!key.s || tp_map_add(&k->op_keys, key, at, NULL, NULL)))
+	if (!ops || !key.s || tp_map_add(&k->op_keys, key, at, NULL, NULL))
 		lack_memory(k);
 	if (!k->rc)
 		s->ops[s->model.n_ops++] = (struct tp_onnx_op){

@@ -9,6 +9,7 @@
 
 #include "tp/checked.h"
 
+#include "grow.h"
 #include "onnx_dtype.h"
 
 #include "banned.h"
@@ -57,16 +58,11 @@ add_place(struct tpi_onnx_out *o, const struct tpi_onnx_payload *payload,
 	struct tpi_onnx_place *p;
 	enum tp_status rc;
 
-	if (o->n_places == o->cap_places) {
-		size_t cap = o->cap_places ? o->cap_places * 2 : 64;
-
-		p = tp_mem_grow(
-		    o->alloc, o->places, o->cap_places, cap, sizeof(*p));
-		if (!p)
-			return tpi_onnx_no_memory(err);
-		o->places = p;
-		o->cap_places = cap;
-	}
+	p = tpi_grow(
+	    o->alloc, o->places, o->n_places + 1, &o->cap_places, sizeof(*p));
+	if (!p)
+		return tpi_onnx_no_memory(err);
+	o->places = p;
 	p = &o->places[o->n_places];
 	*p = (struct tpi_onnx_place){
 	    .payload = *payload,

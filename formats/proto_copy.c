@@ -8,6 +8,8 @@
 
 #include "tp/checked.h"
 
+#include "grow.h"
+
 #include "banned.h"
 
 void
@@ -21,22 +23,18 @@ enum tp_status
 tpi_copy_reserve(const struct tp_alloc *alloc, void **items, size_t n_items,
     size_t *cap, size_t n, size_t size, struct tp_err *err)
 {
-	size_t need, grown = *cap ? *cap : 64;
+	size_t need;
 	void *p;
 
+	if (n == 0)
+		return TP_OK;
 	if (tp_add_size(n_items, n, &need))
 		need = SIZE_MAX;
-	if (need <= *cap)
-		return TP_OK;
-	while (grown < need)
-		if (tp_mul_size(grown, 2, &grown))
-			grown = need;
-	p = tp_mem_grow(alloc, *items, *cap, grown, size);
+	p = tpi_grow(alloc, *items, need, cap, size);
 	if (!p)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "out of memory for the structure of the file");
 	*items = p;
-	*cap = grown;
 	return TP_OK;
 }
 

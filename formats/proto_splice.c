@@ -13,6 +13,8 @@
 
 #include "tp/checked.h"
 
+#include "grow.h"
+
 #include "banned.h"
 
 enum tp_status
@@ -114,20 +116,14 @@ static struct tpi_splice_part *
 add_part(struct collector *c)
 {
 	struct tpi_splice *s = c->s;
-	struct tpi_splice_part *grown;
-	size_t cap;
+	void *parts = tpi_grow(s->alloc, s->parts, s->n_parts + 1,
+	    &s->cap_parts, sizeof(*s->parts));
 
-	if (s->n_parts == s->cap_parts) {
-		cap = s->cap_parts ? s->cap_parts * 2 : 16;
-		grown = tp_mem_grow(
-		    s->alloc, s->parts, s->cap_parts, cap, sizeof(*grown));
-		if (!grown) {
-			c->no_memory = true;
-			return NULL;
-		}
-		s->parts = grown;
-		s->cap_parts = cap;
+	if (!parts) {
+		c->no_memory = true;
+		return NULL;
 	}
+	s->parts = parts;
 	return &s->parts[s->n_parts++];
 }
 

@@ -9,6 +9,8 @@
 #include "tp/shape.h"
 #include "tp/utf8.h"
 
+#include "grow.h"
+
 #include "banned.h"
 
 static enum tp_status
@@ -18,39 +20,16 @@ out_of_memory(struct tp_err *err)
 	    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for what the file lists");
 }
 
-/* Room for one more item; *items may move. */
+/* Room for n items (not 0) in all; *items may move. */
 static enum tp_status
 make_room(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
     size_t size, struct tp_err *err)
 {
-	size_t more = *cap ? *cap * 2 : 8;
-	void *grown;
+	void *p = tpi_grow(alloc, *items, n, cap, size);
 
-	if (n < *cap)
-		return TP_OK;
-	grown = tp_mem_grow(alloc, *items, *cap, more, size);
-	if (!grown)
+	if (!p)
 		return out_of_memory(err);
-	*items = grown;
-	*cap = more;
-	return TP_OK;
-}
-
-/* Room for n items in all, at least twice what was there before. */
-static enum tp_status
-reserve(const struct tp_alloc *alloc, void **items, size_t n, size_t *cap,
-    size_t size, struct tp_err *err)
-{
-	size_t more = *cap <= n / 2 ? n : *cap * 2;
-	void *grown;
-
-	if (n <= *cap)
-		return TP_OK;
-	grown = tp_mem_grow(alloc, *items, *cap, more, size);
-	if (!grown)
-		return out_of_memory(err);
-	*items = grown;
-	*cap = more;
+	*items = p;
 	return TP_OK;
 }
 
@@ -64,12 +43,14 @@ tpi_reader_reserve(struct tp_reader *r, size_t n, struct tp_err *err)
 	if (tp_add_size(r->n_entries, n, &n_entries) ||
 	    tp_add_size(r->n_storages, n, &n_storages))
 		return out_of_memory(err);
-	rc = reserve(r->alloc, &entries, n_entries, &r->cap_entries,
+	if (n == 0)
+		return TP_OK;
+	rc = make_room(r->alloc, &entries, n_entries, &r->cap_entries,
 	    sizeof(*r->entries), err);
 	r->entries = entries;
 	if (!rc)
-		rc = reserve(r->alloc, &storages, n_storages, &r->cap_storages,
-		    sizeof(*r->storages), err);
+		rc = make_room(r->alloc, &storages, n_storages,
+		    &r->cap_storages, sizeof(*r->storages), err);
 	r->storages = storages;
 	return rc ? rc : tp_map_reserve(&r->names, n_entries, err);
 }
@@ -79,7 +60,7 @@ tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
     size_t *index, struct tp_err *err)
 {
 	void *items = r->sources;
-	enum tp_status rc = make_room(r->alloc, &items, r->n_sources,
+	enum tp_status rc = make_room(r->alloc, &items, r->n_sources + 1,
 	    &r->cap_sources, sizeof(*r->sources), err);
 
 	if (rc) {
@@ -125,13 +106,13 @@ tpi_reader_add_storage(struct tp_reader *r, const struct tp_storage_info *info,
 		    "tensor '%s': %" PRIu64 " bytes stored, expected %" PRIu64,
 		    TP_BRIEF(what), info->stored_nbytes, info->nbytes);
 
-	rc = make_room(r->alloc, &items, r->n_storages, &r->cap_storages,
+	rc = make_room(r->alloc, &items, r->n_storages + 1, &r->cap_storages,
 	    sizeof(*r->storages), err);
 	if (rc)
 		return rc;
 	r->storages = items;
-	rc = make_room(r->alloc, &firsts, r->n_storages, &r->cap_first_entry,
-	    sizeof(*r->first_entry), err);
+	rc = make_room(r->alloc, &firsts, r->n_storages + 1,
+	    &r->cap_first_entry, sizeof(*r->first_entry), err);
 	if (rc)
 		return rc;
 	r->first_entry = firsts;
@@ -353,8 +334,8 @@ tpi_reader_add(struct tp_reader *r, const struct tp_entry *entry,
 	if (!rc)
 		rc = check_inside(r, &e, offset, err);
 	if (!rc)
-		rc = make_room(r->alloc, &items, r->n_entries, &r->cap_entries,
-		    sizeof(*r->entries), err);
+		rc = make_room(r->alloc, &items, r->n_entries + 1,
+		    &r->cap_entries, sizeof(*r->entries), err);
 	if (rc)
 		return rc;
 	r->entries = items;
@@ -408,7 +389,7 @@ tpi_reader_add_meta(struct tp_reader *r, struct tp_str key, struct tp_str value,
 		rc = check_text(value, "metadata value",
 		    r->limits.metadata_bytes, offset, err);
 	if (!rc)
-		rc = make_room(r->alloc, &items, r->n_meta, &r->cap_meta,
+		rc = make_room(r->alloc, &items, r->n_meta + 1, &r->cap_meta,
 		    sizeof(*r->meta), err);
 	if (rc)
 		return rc;
@@ -432,7 +413,7 @@ tpi_reader_add_attachment(
     struct tp_reader *r, struct tp_str name, struct tp_err *err)
 {
 	void *items = r->attachments;
-	enum tp_status rc = make_room(r->alloc, &items, r->n_attachments,
+	enum tp_status rc = make_room(r->alloc, &items, r->n_attachments + 1,
 	    &r->cap_attachments, sizeof(*r->attachments), err);
 
 	if (rc)

@@ -10,6 +10,8 @@
 
 #include "tp/checked.h"
 
+#include "grow.h"
+
 #include "banned.h"
 
 bool
@@ -148,18 +150,12 @@ static enum tp_status
 add_name(struct names *names, const char *name, struct tp_err *err)
 {
 	struct tp_str copy = tpi_arena_str(&names->arena, tp_str(name));
+	void *list = tpi_grow(names->arena.alloc, names->list, names->n + 1,
+	    &names->cap, sizeof(*names->list));
 
-	if (copy.s && names->n == names->cap) {
-		size_t cap = names->cap ? names->cap * 2 : 16;
-		struct tp_str *grown = tp_mem_grow(names->arena.alloc,
-		    names->list, names->cap, cap, sizeof(*grown));
-
-		if (!grown)
-			copy.s = NULL;
-		else
-			names->list = grown, names->cap = cap;
-	}
-	if (!copy.s)
+	if (list)
+		names->list = list;
+	if (!list || !copy.s)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "no memory for the names in a folder");
 	names->list[names->n++] = copy;

@@ -16,6 +16,7 @@
 
 #include "tp/checked.h"
 
+#include "grow.h"
 #include "json.h"
 #include "safetensors.h"
 
@@ -58,23 +59,6 @@ out_of_memory(struct tp_err *err)
 	    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a shard index");
 }
 
-/* Room for one more; *list may move. */
-static bool
-make_room(const struct set *s, void **list, size_t n, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (n < *cap)
-		return true;
-	grown = tp_mem_grow(s->r->alloc, *list, *cap, more, size);
-	if (!grown)
-		return false;
-	*list = grown;
-	*cap = more;
-	return true;
-}
-
 /* A file beside the index, and nothing that leads elsewhere. */
 static enum tp_status
 check_file_name(
@@ -94,16 +78,18 @@ static enum tp_status
 find_shard(
     struct set *s, struct tp_str file, size_t *number, struct tp_err *err)
 {
-	void *list = s->shards;
+	void *list;
 	struct tp_str name;
 
 	if (tp_map_find(&s->by_file, file, number))
 		return TP_OK;
 	name = tpi_arena_str(&s->arena, file);
-	if (!name.s || !make_room(s, &list, s->n_shards, &s->cap_shards,
-			   sizeof(*s->shards)))
+	list = tpi_grow(s->r->alloc, s->shards, s->n_shards + 1, &s->cap_shards,
+	    sizeof(*s->shards));
+	if (list)
+		s->shards = list;
+	if (!name.s || !list)
 		return out_of_memory(err);
-	s->shards = list;
 	*number = s->n_shards++;
 	s->shards[*number] = (struct shard){name, *number};
 	return tp_map_add(&s->by_file, name, *number, NULL, err);
@@ -115,7 +101,7 @@ add_item(struct set *s, struct tp_str tensor, struct tp_str file, uint64_t at,
 {
 	struct item item = {0};
 	enum tp_status rc;
-	void *list = s->items;
+	void *list;
 
 	rc = check_file_name(tensor, file, at, err);
 	if (!rc)
@@ -123,10 +109,12 @@ add_item(struct set *s, struct tp_str tensor, struct tp_str file, uint64_t at,
 	if (rc)
 		return rc;
 	item.tensor = tpi_arena_str(&s->arena, tensor);
-	if (!item.tensor.s ||
-	    !make_room(s, &list, s->n_items, &s->cap_items, sizeof(*s->items)))
+	list = tpi_grow(s->r->alloc, s->items, s->n_items + 1, &s->cap_items,
+	    sizeof(*s->items));
+	if (list)
+		s->items = list;
+	if (!item.tensor.s || !list)
 		return out_of_memory(err);
-	s->items = list;
 	rc = tp_map_add(&s->by_tensor, item.tensor, s->n_items, NULL, err);
 	if (rc == TP_EARG)
 		return tp_fail(err, TP_EFORMAT, at,

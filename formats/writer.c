@@ -8,6 +8,7 @@
 
 #include "tp/shape.h"
 
+#include "grow.h"
 #include "registry.h"
 
 #include "banned.h"
@@ -150,18 +151,13 @@ enum tp_status
 tpi_writer_add_sink(struct tp_writer *w, const char *path,
     struct tpi_sink **out, struct tp_err *err)
 {
+	void *sinks = tpi_grow(w->alloc, w->sinks, w->n_sinks + 1,
+	    &w->cap_sinks, sizeof(struct tpi_sink *));
 	enum tp_status rc;
 
-	if (w->n_sinks == w->cap_sinks) {
-		size_t cap = w->cap_sinks ? w->cap_sinks * 2 : 2;
-		struct tpi_sink **grown = tp_mem_grow(
-		    w->alloc, w->sinks, w->cap_sinks, cap, sizeof(*grown));
-
-		if (!grown)
-			return out_of_memory(err);
-		w->sinks = grown;
-		w->cap_sinks = cap;
-	}
+	if (!sinks)
+		return out_of_memory(err);
+	w->sinks = sinks;
 	rc = tpi_sink_open(w->alloc, path, w->options.force, w->options.sync,
 	    &w->sinks[w->n_sinks], err);
 	if (rc)
