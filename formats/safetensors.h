@@ -32,6 +32,13 @@ struct tpi_safetensors_set {
 enum tp_status tpi_safetensors_read(struct tp_reader *r, size_t source,
     struct tpi_safetensors_set *set, uint64_t *data_nbytes, struct tp_err *err);
 
+/*
+ * Do the tensors from entry `first` on lie side by side behind data_offset, in
+ * any order? *end is where the last one ends, counted from there.
+ */
+enum tp_status tpi_safetensors_extents(const struct tp_reader *r, size_t first,
+    uint64_t data_offset, uint64_t *end, struct tp_err *err);
+
 /* The writing half of the descriptor. */
 enum tp_status tpi_safetensors_plan(struct tp_writer *w, struct tp_err *err);
 enum tp_status tpi_safetensors_put(struct tp_writer *w, size_t storage,

@@ -13,7 +13,6 @@
 #include "safetensors.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tp/checked.h"
@@ -407,75 +406,18 @@ read_metadata(struct header *h, struct tp_err *err)
 	return rc;
 }
 
-struct extent {
-	uint64_t begin, end;
-	size_t entry;
-};
-
-static int
-compare_extents(const void *a, const void *b)
-{
-	const struct extent *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return (x->entry > y->entry) - (x->entry < y->entry);
-}
-
-/* Each tensor begins where the one before it ends. */
+/* The tensors cover the data exactly; if they came in order that is seen. */
 static enum tp_status
-check_extents(
-    const struct header *h, struct extent *x, size_t n, struct tp_err *err)
+check_cover(const struct header *h, struct tp_err *err)
 {
-	uint64_t next = h->data_offset;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct tp_reader *r = h->r;
-		size_t entry = h->first_entry + i;
-		const struct tp_storage_info *s =
-		    &r->storages[r->entries[entry].storage];
-
-		x[i] = (struct extent){s->offset, s->offset + s->nbytes, entry};
-	}
-	qsort(x, n, sizeof(*x), compare_extents);
-	for (size_t i = 0; i < n; i++) {
-		if (x[i].begin != next)
-			return tp_fail(err, TP_EFORMAT, x[i].begin,
-			    "tensor '%s' begins at %" PRIu64
-			    ", expected %" PRIu64 ": %s",
-			    TP_BRIEF(h->r->entries[x[i].entry].name),
-			    x[i].begin - h->data_offset, next - h->data_offset,
-			    x[i].begin < next ? "tensors overlap"
-					      : "bytes of no tensor");
-		next = x[i].end;
-	}
-	return TP_OK;
-}
-
-/* The tensors cover the data exactly. */
-static enum tp_status
-check_cover(struct header *h, struct tp_err *err)
-{
-	const struct tp_reader *r = h->r;
-	size_t n = r->n_entries - h->first_entry;
-	uint64_t end = 0;
+	uint64_t end = h->next;
 
 	if (!h->in_order) {
-		struct extent *x = tp_mem_array(r->alloc, n, sizeof(*x));
-		enum tp_status rc;
+		enum tp_status rc = tpi_safetensors_extents(
+		    h->r, h->first_entry, h->data_offset, &end, err);
 
-		if (!x)
-			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-			    "no memory to sort %zu tensors", n);
-		rc = check_extents(h, x, n, err);
-		end = n ? x[n - 1].end - h->data_offset : 0;
-		tp_mem_free(r->alloc, x, n, sizeof(*x));
 		if (rc)
 			return rc;
-	} else {
-		end = h->next;
 	}
 	if (end != h->data_nbytes)
 		return tp_fail(err, TP_EFORMAT, h->data_offset + end,
