@@ -43,6 +43,9 @@ add_operand(struct tp_iter *it, unsigned k, const struct tp_tensor *t,
 	if (t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "a sparse operand; tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "an operand inside tp_vmap; tp/ops.h takes it");
 	if (bits < 8)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "elements of dtype %s have no address of their own",

@@ -257,8 +257,12 @@ size_t
 tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most)
 {
 	uint64_t n = work / WORTH_A_THREAD;
-	unsigned threads = c->n_threads ? c->n_threads : tp_cpu_count();
+	unsigned threads = c->n_threads;
 
+	if (n <= 1)
+		return 1;
+	if (!threads)
+		threads = tp_cpu_count();
 	if (n > threads)
 		n = threads;
 	if (n > most)
@@ -332,6 +336,10 @@ take_input(
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: input %zu is sparse; tp_to_dense first", c->op->onnx,
 		    k);
+	if (t && t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: input %zu is inside tp_vmap; tp/ops.h takes it",
+		    c->op->onnx, k);
 	if (t && t->quantizer)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: input %zu is quantized; tp_dequantize first",

@@ -8,6 +8,8 @@
 #include "tp/checked.h"
 #include "tp/shape.h"
 
+#include "batch.h"
+#include "fn.h"
 #include "quantizer.h"
 #include "sparse.h"
 #include "storage.h"
@@ -214,6 +216,10 @@ tpi_tensor_derive(const struct tp_tensor *t, const int64_t *sizes,
 	if (t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "a view of a sparse tensor; tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "a view of a tensor inside tp_vmap that knows nothing of "
+		    "it; those of tp/ops.h do");
 	rc = tp_tensor_new(
 	    t->storage, t->dtype, sizes, strides, rank, first, out, err);
 	if (rc)
@@ -230,6 +236,8 @@ tp_tensor_alias(
 	enum tp_status rc;
 
 	*out = NULL;
+	if (t->batch)
+		return tpi_batch_alias(t, out, err);
 	rc = t->sparse ? tpi_sparse_shell(t->sparse->values, tp_tensor_sizes(t),
 			     t->rank, out, err)
 		       : tpi_tensor_derive(t, tp_tensor_sizes(t),
@@ -250,6 +258,8 @@ tp_tensor_free(struct tp_tensor *t)
 		return;
 	tpi_quantizer_unref(t->quantizer);
 	tpi_sparse_unref(t->sparse);
+	tpi_autograd_drop(t);
+	tpi_batch_drop(t);
 	tp_storage_unref(t->storage);
 	tp_mem_free(t->alloc, t->heap_dims, 2 * t->rank, sizeof(int64_t));
 	tp_mem_free(t->alloc, t, 1, sizeof(*t));

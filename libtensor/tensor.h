@@ -19,6 +19,8 @@ struct tp_tensor {
 	bool is_view, is_inference;
 	struct tp_quantizer *quantizer; /* NULL: plain numbers */
 	struct tp_sparse *sparse;	/* NULL: dense */
+	struct tp_autograd *autograd;	/* NULL: no history */
+	struct tp_batch *batch;		/* NULL: not inside tp_vmap */
 	/* Sizes, then strides: inline up to rank 5, else 2 * rank on the heap.
 	 */
 	int64_t inline_dims[2 * TPI_INLINE_RANK];

@@ -37,6 +37,9 @@
 #include "tp/stats.h"
 #include "tp/compare.h"
 #include "tp/op.h"
+#include "tp/ops.h"
+#include "tp/autograd.h"
+#include "tp/vmap.h"
 #include "tp/profile.h"
 
 #endif
