@@ -24,7 +24,7 @@ struct gather_stream {
 	const struct tp_alloc *alloc;
 	struct tpi_window window;
 	struct tp_strided from;
-	int64_t strides[TP_MAX_RANK];
+	int64_t sizes[TP_MAX_RANK], strides[TP_MAX_RANK];
 	uint64_t next; /* element that the buffer will begin with next */
 	uint64_t n_elems;
 	uint64_t undropped; /* bytes gathered since pages were given back */
@@ -104,6 +104,8 @@ tpi_stream_gather(struct tp_reader *r, const struct tp_entry *e,
 	};
 	s->alloc = r->alloc;
 	s->n_elems = e->n_elems;
+	if (e->rank)
+		memcpy(s->sizes, e->shape, e->rank * sizeof(*s->sizes));
 	if (e->strides)
 		memcpy(s->strides, e->strides, e->rank * sizeof(*s->strides));
 	else
@@ -111,7 +113,7 @@ tpi_stream_gather(struct tp_reader *r, const struct tp_entry *e,
 	s->from = (struct tp_strided){
 	    .dtype = e->dtype,
 	    .rank = e->rank,
-	    .sizes = e->shape,
+	    .sizes = s->sizes,
 	    .strides = s->strides,
 	    .first = e->first,
 	    .base = s->window.data,

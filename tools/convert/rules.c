@@ -38,39 +38,25 @@ parse_dtype(const struct cli_list_item *item, struct dtype_rule *rule)
 const char *
 rules_parse(struct rules *r)
 {
-	struct rename_rule **tail = &r->renames;
+	const struct cli_list_item *at = NULL;
+	const char *wrong;
 
 	r->dtypes = calloc(r->dtype.n + 1, sizeof(*r->dtypes));
 	if (!r->dtypes)
 		return "no memory";
 	for (size_t i = 0; i < r->dtype.n; i++) {
-		const char *wrong =
-		    parse_dtype(&r->dtype.items[i], &r->dtypes[i]);
-
+		wrong = parse_dtype(&r->dtype.items[i], &r->dtypes[i]);
 		if (wrong)
 			return wrong;
 	}
-	for (size_t i = 0; i < r->rename.n; i++) {
-		const struct cli_list_item *item = &r->rename.items[i];
-		const char *wrong =
-		    rename_parse(item->option->name, item->text, tail);
-
-		if (wrong)
-			return complain(item->option->name, item->text, wrong);
-		tail = rename_next(*tail);
-	}
-	return NULL;
+	wrong = rename_parse(&r->rename, &r->renames, &at);
+	return wrong ? complain(at->option->name, at->text, wrong) : NULL;
 }
 
 void
 rules_release(struct rules *r)
 {
-	struct rename_rule *next;
-
-	for (struct rename_rule *p = r->renames; p; p = next) {
-		next = *rename_next(p);
-		rename_free(p);
-	}
+	rename_free(r->renames);
 	free(r->dtypes);
 	cli_list_release(&r->rename);
 	cli_list_release(&r->dtype);
@@ -129,24 +115,16 @@ rules_choose(void *ctx, const struct tp_reader *reader, size_t entry,
 enum tp_status
 rules_finish(const struct rules *r, struct tp_err *err)
 {
-	struct rename_rule *next;
+	enum tp_status rc;
 
 	/* An empty file would look like success; a glob was mistyped. */
 	if (r->n_dropped && !r->n_kept)
 		return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 		    "--include and --exclude leave none of %zu tensors",
 		    r->n_dropped);
-	for (struct rename_rule *p = r->renames; p; p = next) {
-		next = *rename_next(p);
-		if (rename_n_used(p))
-			continue;
-		if (rename_is_exact(p))
-			return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
-			    "--rename %s: no tensor has that name",
-			    rename_text(p));
-		cli_note(
-		    "no tensor's name was changed by '%s'", rename_text(p));
-	}
+	rc = rename_finish(r->renames, err);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < r->dtype.n; i++)
 		if (!r->dtypes[i].n_used)
 			cli_note("no tensor was converted by --dtype %s",

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "glob.h"
+#include "rename.h"
 
 struct rules {
 	struct cli_filter filter;
@@ -45,29 +46,5 @@ enum tp_status rules_choose(void *ctx, const struct tp_reader *reader,
  * fails; patterns that matched nothing are said on stderr.
  */
 enum tp_status rules_finish(const struct rules *r, struct tp_err *err);
-
-/*
- * ---- renaming (rename.c) ----
- */
-
-/* One rule from its option and text; NULL, or what is wrong with it. */
-const char *rename_parse(
-    const char *option, const char *text, struct rename_rule **out);
-void rename_free(struct rename_rule *r);
-
-/*
- * The name after all rules, in a buffer of the rules that the next call may
- * reuse.
- */
-enum tp_status rename_apply(struct rename_rule *rules, struct tp_str name,
-    struct tp_str *out, struct tp_err *err);
-
-/* Rules form a list in the order in which they apply. */
-struct rename_rule **rename_next(struct rename_rule *r);
-/* Names that the rule has changed or, for OLD=NEW, found. */
-size_t rename_n_used(const struct rename_rule *r);
-/* The rule as it was given, and true if it names one tensor. */
-const char *rename_text(const struct rename_rule *r);
-bool rename_is_exact(const struct rename_rule *r);
 
 #endif

@@ -249,6 +249,12 @@ TP_API TP_NODISCARD enum tp_status tp_reader_read_raw(const struct tp_reader *r,
 /* The nbytes of entry i, dense and row-major. */
 TP_API TP_NODISCARD enum tp_status tp_stream_entry(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err);
+/*
+ * The same with the axes in another order: axis d of what comes is axis axes[d]
+ * of the entry. TP_EUNSUPPORTED for strings and sparse entries.
+ */
+TP_API TP_NODISCARD enum tp_status tp_stream_permuted(struct tp_reader *r,
+    size_t i, const unsigned *axes, struct tp_stream **out, struct tp_err *err);
 /* All bytes of storage i, decoded. */
 TP_API TP_NODISCARD enum tp_status tp_stream_storage(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "rename.h"
 
 /* A name that grows beyond this is a mistake in the rules. */
 #define NAME_MAX_BYTES ((size_t)1 << 20)
@@ -35,41 +35,20 @@ struct rename_rule {
 	size_t buf_size;
 };
 
-struct rename_rule **
-rename_next(struct rename_rule *r)
-{
-	return &r->next;
-}
-
-size_t
-rename_n_used(const struct rename_rule *r)
-{
-	return r->n_used;
-}
-
-const char *
-rename_text(const struct rename_rule *r)
-{
-	return r->text;
-}
-
-bool
-rename_is_exact(const struct rename_rule *r)
-{
-	return r->kind == RENAME_EXACT;
-}
-
 void
-rename_free(struct rename_rule *r)
+rename_free(struct rename_rule *rules)
 {
-	if (!r)
-		return;
-	pcre2_code_free(r->re);
-	pcre2_match_context_free(r->limits);
-	free(r->old);
-	free(r->new);
-	free(r->buf);
-	free(r);
+	struct rename_rule *next;
+
+	for (struct rename_rule *r = rules; r; r = next) {
+		next = r->next;
+		pcre2_code_free(r->re);
+		pcre2_match_context_free(r->limits);
+		free(r->old);
+		free(r->new);
+		free(r->buf);
+		free(r);
+	}
 }
 
 /* The next delimiter at or after p that no backslash precedes, or NULL. */
@@ -218,8 +197,8 @@ parse_exact(struct rename_rule *r)
 			   strlen(equals + 1));
 }
 
-const char *
-rename_parse(const char *option, const char *text, struct rename_rule **out)
+static const char *
+parse_one(const char *option, const char *text, struct rename_rule **out)
 {
 	struct rename_rule *r = calloc(1, sizeof(*r));
 	const char *mid = NULL, *end = NULL, *wrong;
@@ -241,6 +220,22 @@ rename_parse(const char *option, const char *text, struct rename_rule **out)
 		rename_free(r);
 	else
 		*out = r;
+	return wrong;
+}
+
+const char *
+rename_parse(const struct cli_list *list, struct rename_rule **out,
+    const struct cli_list_item **at)
+{
+	const char *wrong = NULL;
+
+	*out = NULL;
+	for (size_t i = 0; !wrong && i < list->n; i++) {
+		*at = &list->items[i];
+		wrong = parse_one((*at)->option->name, (*at)->text, out);
+		if (!wrong)
+			out = &(*out)->next;
+	}
 	return wrong;
 }
 
@@ -348,5 +343,19 @@ rename_apply(struct rename_rule *rules, struct tp_str name, struct tp_str *out,
 			return rc;
 	}
 	*out = name;
+	return TP_OK;
+}
+
+enum tp_status
+rename_finish(const struct rename_rule *rules, struct tp_err *err)
+{
+	for (const struct rename_rule *r = rules; r; r = r->next) {
+		if (r->n_used)
+			continue;
+		if (r->kind == RENAME_EXACT)
+			return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
+			    "--rename %s: no tensor has that name", r->text);
+		cli_note("no tensor's name was changed by '%s'", r->text);
+	}
 	return TP_OK;
 }
