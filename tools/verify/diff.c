@@ -4,192 +4,202 @@
 
 #include <string.h>
 
-#include "tp/alloc.h"
-#include "tp/format.h"
-#include "tp/shape.h"
+#include "tp/parallel.h"
 
-#include "glob.h"
-#include "verdict.h"
-
-#define BUFFER ((size_t)1 << 20)
+#include "progress.h"
+#include "report.h"
 
 static const char *opt_from;
-static struct cli_filter filter;
+static struct diff_options opt;
+static int opt_tolerance;
+static bool opt_per_tensor, opt_no_mmap;
+static int64_t opt_count;
+static struct report_options reports;
 
+static const char *const tolerances[] = {"exact", "auto", NULL};
+
+/* clang-format off */
 static const struct cli_option options[] = {
-    {CLI_HEADING, .help = "Which tensors"},
-    CLI_FILTER_OPTIONS(filter),
-    {CLI_STRING, 0, "from", "FMT", &opt_from,
-	.help = "read both as FMT (default: by content)"},
+    {CLI_HEADING, .help = "Which tensors belong together"},
+    CLI_FILTER_OPTIONS(opt.filter),
+    {CLI_LIST, 0, "rename", "s/RE/NEW/|OLD=NEW", &opt.rename,
+	.help = "names of A become those of B by regular expression or by name "
+	"(repeatable, applied in order)"},
+    {CLI_LIST, 0, "strip-prefix", "P", &opt.rename,
+	.help = "remove P from the beginning of A's names"},
+    {CLI_LIST, 0, "add-prefix", "P", &opt.rename,
+	.help = "put P before all of A's names"},
+    {CLI_STRING, 0, "map", "FILE", &opt.map,
+	.help = "pairs of names, one a line: A's, a tab, B's"},
+    {CLI_LIST, 0, "transpose", "GLOB", &opt.transpose,
+	.help = "B's axes are taken in reverse where A's name matches GLOB "
+	"(repeatable)"},
+    {CLI_STRING, 'f', "from", "FMT", &opt_from,
+	.help = "the format of both files, else told by their content"},
+
+    {CLI_HEADING, .help = "When they count as equal (default: values are equal)"},
+    {CLI_LIST, 0, "rtol", "[GLOB=]X", &opt.tolerances.lists[DIFF_RTOL],
+	.help = "|a - b| <= atol + X * |b| (repeatable, as the next ones; integers "
+	"and bools heed only those with GLOB)"},
+    {CLI_LIST, 0, "atol", "[GLOB=]X", &opt.tolerances.lists[DIFF_ATOL],
+	.help = "|a - b| <= X + rtol * |b|"},
+    {CLI_LIST, 0, "ulp", "[GLOB=]N", &opt.tolerances.lists[DIFF_ULP],
+	.help = "at most N codes of the narrower dtype apart"},
+    {CLI_LIST, 0, "cosine", "[GLOB=]X", &opt.tolerances.lists[DIFF_COSINE],
+	.help = "the cosine of the whole tensors is at least X"},
+    {CLI_LIST, 0, "sqnr", "[GLOB=]DB", &opt.tolerances.lists[DIFF_SQNR],
+	.help = "signal to noise, A as B with noise, is at least DB decibels"},
+    {CLI_CHOICE, 0, "tolerance", "exact|auto", &opt_tolerance,
+	.help = "auto: where none of these applies, by dtype what rounding explains",
+	.choices = tolerances},
+    {CLI_FLAG, 0, "equal-nan", NULL, &opt.tolerances.equal_nan,
+	.help = "NaN equals NaN"},
+    {CLI_FLAG, 0, "bits", NULL, &opt.tolerances.bits,
+	.help = "also the same bits: -0 differs from +0"},
+    {CLI_FLAG, 0, "ignore-dtype", NULL, &opt.ignore_dtype,
+	.help = "equal values of another dtype are equal (a tolerance implies it)"},
+    {CLI_FLAG, 0, "metadata", NULL, &opt.metadata,
+	.help = "other metadata is a difference too"},
+
+    {CLI_HEADING, .help = "Output"},
+    {CLI_FLAG, 'p', "per-tensor", NULL, &opt_per_tensor,
+	.help = "a table of all figures, the worst tensor first"},
+    {CLI_INT, 'n', "count", "COUNT", &opt_count,
+	.help = "only the worst COUNT of the table", .min = 1, .max = INT64_MAX},
+    REPORT_OPTIONS(reports),
+    {CLI_FLAG, 0, "no-mmap", NULL, &opt_no_mmap,
+	.help = "read files instead of mapping them"},
     {.kind = CLI_END},
 };
+/* clang-format on */
 
 static const char *
 check(void)
 {
+	static char message[300];
+	const struct cli_list_item *at = NULL;
+	const char *wrong;
+
 	if (opt_from && !tp_format_find(opt_from))
 		return "--from names an unknown format";
-	return NULL;
+	opt.tolerances.automatic = opt_tolerance == 1;
+	wrong = rename_parse(&opt.rename, &opt.renames, &at);
+	if (!wrong)
+		return diff_tolerances_parse(&opt.tolerances);
+	snprintf(message, sizeof(message), "--%s %.120s: %.120s",
+	    at->option->name, at->text, wrong);
+	return message;
 }
 
 const struct cli_app diff_app = {
     .name = "tp-verify diff",
     .synopsis = "[options] A B",
-    .summary = "Compare the tensors of two models by name, across formats.",
+    .summary =
+	"Compare the tensors of two models by name, across formats and dtypes. "
+	"Exit status 0: every tensor was compared and is equal by the rule "
+	"asked for.",
     .options = options,
     .min_args = 2,
     .max_args = 2,
     .check = check,
 };
 
-struct job {
-	struct tp_reader *r[2];
-	const char *paths[2];
-	struct verdict v;
-	uint8_t *buf[2];
-};
-
-/* The bytes of both, as they are. */
-static enum tp_status
-compare_bytes(struct job *j, const size_t entries[2], bool *equal,
-    int *at_fault, struct tp_err *err)
+static void
+release(struct diff *d, struct diff_pairs *pairs)
 {
-	struct tp_stream *s[2] = {NULL, NULL};
-	enum tp_status rc = TP_OK;
-
-	*equal = true;
-	for (int i = 0; !rc && i < 2; i++) {
-		*at_fault = i;
-		rc = tp_stream_entry(j->r[i], entries[i], &s[i], err);
-	}
-	if (!rc)
-		*equal = tp_stream_left(s[0]) == tp_stream_left(s[1]);
-	while (!rc && *equal && tp_stream_left(s[0])) {
-		uint64_t left = tp_stream_left(s[0]);
-		size_t n = left < BUFFER ? (size_t)left : BUFFER;
-
-		for (int i = 0; !rc && i < 2; i++) {
-			*at_fault = i;
-			rc = tp_stream_read(s[i], j->buf[i], n, err);
-		}
-		if (!rc)
-			*equal = !memcmp(j->buf[0], j->buf[1], n);
-	}
-	tp_stream_close(s[0]);
-	tp_stream_close(s[1]);
-	return rc;
+	verdict_release(&d->v);
+	diff_pairs_release(pairs);
+	diff_engine_release(&d->engine);
+	tp_close(d->r[0]);
+	tp_close(d->r[1]);
+	rename_free(opt.renames);
+	diff_tolerances_release(&opt.tolerances);
+	cli_list_release(&opt.rename);
+	cli_list_release(&opt.transpose);
+	cli_list_release(&opt.filter.include);
+	cli_list_release(&opt.filter.exclude);
 }
 
 static void
-compare_pair(struct job *j, struct verdict_item *item, const size_t entries[2])
+fail(struct diff *d, const char *path, const struct tp_err *err)
 {
-	const struct tp_entry *a = tp_reader_entry(j->r[0], entries[0]);
-	const struct tp_entry *b = tp_reader_entry(j->r[1], entries[1]);
+	cli_report(path, err);
+	verdict_fail(&d->v, path ? path : d->paths[0], err);
+}
+
+/* Both are tried, so that all that is bad is told at once. */
+static void
+open_both(struct diff *d)
+{
+	struct tp_open_options open = {.format = opt_from,
+	    .flags = opt_no_mmap ? TP_OPEN_NO_MMAP : 0,
+	    .warn = cli_warn};
+
+	for (int i = 0; i < 2; i++) {
+		struct tp_err err = TP_ERR_INIT;
+
+		if (tp_open(d->paths[i], &open, &d->r[i], &err))
+			fail(d, d->paths[i], &err);
+	}
+}
+
+static void
+compare_all(struct diff *d, struct diff_pairs *pairs)
+{
 	struct tp_err err = TP_ERR_INIT;
-	char reason[TP_ERR_MSG_SIZE + 80];
-	bool equal = false;
-	int at_fault = 0;
+	const char *path = NULL;
+	uint64_t nbytes = 0;
 
-	item->status = VERDICT_DIFFERENT;
-	item->reason = reason;
-	if (a->dtype != b->dtype) {
-		item->kind = "dtype";
-		snprintf(reason, sizeof(reason), "dtype %s, and %s",
-		    tp_dtype_name(a->dtype), tp_dtype_name(b->dtype));
-	} else if (a->rank != b->rank ||
-		   (a->rank && memcmp(a->shape, b->shape,
-				   a->rank * sizeof(*a->shape)))) {
-		item->kind = "shape";
-		snprintf(reason, sizeof(reason), "shape %s, and %s",
-		    TP_SHAPE_TEXT(a->shape, a->rank),
-		    TP_SHAPE_TEXT(b->shape, b->rank));
-	} else if (compare_bytes(j, entries, &equal, &at_fault, &err)) {
-		item->status = VERDICT_NOT_COMPARED;
-		item->kind = "unreadable";
-		item->exit = cli_report(j->paths[at_fault], &err);
-		snprintf(reason, sizeof(reason), "%s: %s",
-		    tp_status_text(err.status), err.msg);
-	} else if (!equal) {
-		item->kind = "value";
-		snprintf(reason, sizeof(reason), "values differ");
-	} else {
-		item->status = VERDICT_EQUAL;
-		item->reason = NULL;
+	if (!diff_engine_init(&d->engine)) {
+		tp_fail(&err, TP_ENOMEM, TP_NO_OFFSET, "no memory for buffers");
+		fail(d, NULL, &err);
+		return;
 	}
-	verdict_add(&j->v, item);
-}
-
-static struct verdict_item
-item_of(const struct tp_entry *e)
-{
-	return (struct verdict_item){.name = e->name,
-	    .status = VERDICT_EXCLUDED,
-	    .n_elems = e->n_elems,
-	    .nbytes = e->nbytes,
-	    .rank = e->rank,
-	    .shape = e->shape};
-}
-
-static void
-compare_all(struct job *j)
-{
-	for (size_t i = 0; i < tp_reader_n_entries(j->r[0]); i++) {
-		const struct tp_entry *e = tp_reader_entry(j->r[0], i);
-		size_t other = tp_reader_find(j->r[1], e->name);
-		struct verdict_item item = item_of(e);
-
-		if (cli_filter_takes(&filter, e->name)) {
-			item.status = VERDICT_MISSING;
-			if (other != TP_NONE) {
-				compare_pair(j, &item, (size_t[2]){i, other});
-				continue;
-			}
-		}
-		verdict_add(&j->v, &item);
+	if (diff_pairs_make(pairs, &opt, d->r, &path, &err)) {
+		fail(d, path, &err);
+		return;
 	}
-	for (size_t i = 0; i < tp_reader_n_entries(j->r[1]); i++) {
-		const struct tp_entry *e = tp_reader_entry(j->r[1], i);
-		struct verdict_item item = item_of(e);
+	for (size_t i = 0; i < pairs->n; i++) {
+		const struct diff_pair *p = &pairs->pairs[i];
 
-		if (tp_reader_find(j->r[0], e->name) != TP_NONE)
-			continue;
-		if (cli_filter_takes(&filter, e->name))
-			item.status = VERDICT_EXTRA;
-		verdict_add(&j->v, &item);
+		if (!p->excluded && p->entry[0] != TP_NONE &&
+		    p->entry[1] != TP_NONE)
+			nbytes += tp_reader_entry(d->r[0], p->entry[0])->nbytes;
 	}
+	cli_progress_begin("comparing", nbytes);
+	for (size_t i = 0; i < pairs->n; i++)
+		diff_judge(d, &pairs->pairs[i]);
+	cli_progress_end();
+	diff_metadata(d);
+	diff_tolerances_finish(&opt.tolerances);
 }
 
 int
 diff_run(int n_args, char **argv)
 {
-	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
-	struct job j = {.paths = {argv[0], argv[1]}};
-	struct tp_err err = TP_ERR_INIT;
+	struct diff d = {.paths = {argv[0], argv[1]},
+	    .o = &opt,
+	    .tolerances = &opt.tolerances,
+	    .engine = {.n_threads = cli_common.threads
+					? (unsigned)cli_common.threads
+					: tp_cpu_count(),
+		.max_memory = cli_common.max_memory}};
+	struct diff_pairs pairs = {NULL, 0, 0};
 	int rc;
 
 	(void)n_args;
-	verdict_init(&j.v, "diff", argv[0], argv[1]);
-	for (int i = 0; i < 2; i++) {
-		j.buf[i] = tp_mem_array(NULL, BUFFER, 1);
-		if (!j.buf[i])
-			tp_fail(&err, TP_ENOMEM, TP_NO_OFFSET, "no memory");
-		if (!j.buf[i] || tp_open(j.paths[i], &open, &j.r[i], &err)) {
-			cli_report(j.paths[i], &err);
-			verdict_fail(&j.v, j.paths[i], &err);
-		}
+	verdict_init(&d.v, "diff", argv[0], argv[1]);
+	d.v.figures = diff_figures;
+	open_both(&d);
+	if (d.r[0] && d.r[1])
+		compare_all(&d, &pairs);
+	if (!cli_common.json) {
+		verdict_put_items(stdout, &d.v);
+		if (opt_per_tensor)
+			diff_put_table(stdout, &d.v, (uint64_t)opt_count);
+		verdict_put_totals(stdout, &d.v);
 	}
-	if (j.r[0] && j.r[1]) {
-		compare_all(&j);
-		verdict_put_items(stdout, &j.v);
-	}
-	verdict_put_totals(stdout, &j.v);
-	rc = verdict_exit(&j.v);
-	verdict_release(&j.v);
-	for (int i = 0; i < 2; i++) {
-		tp_close(j.r[i]);
-		tp_mem_free(NULL, j.buf[i], BUFFER, 1);
-	}
-	cli_list_release(&filter.include);
-	cli_list_release(&filter.exclude);
+	rc = report_all(&reports, &d.v, 1, verdict_exit(&d.v));
+	release(&d, &pairs);
 	return rc;
 }
