@@ -2,9 +2,8 @@
 /*
  * onnx_slots.c - the walk over a model that finds its weights
  *
- * Three steps: collect slots and scopes with a stack of our own (graphs nest as
- * deeply as the reader's limit allows), name the slots, and in doing so refuse
- * names that occur twice in one scope.
+ * Slots and scopes are collected with a stack of our own (graphs nest as deeply
+ * as the reader's limit allows); then onnx_names.c names the slots.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "tp/map.h"
 
 #include "grow.h"
+#include "onnx_names.h"
 #include "onnx_slots.h"
 
 #include "banned.h"
@@ -52,78 +52,15 @@ struct level {
 struct walk {
 	struct tpi_onnx_slots *s;
 	bool constants;
-	uint64_t bytes_left; /* for paths and names */
 	struct level *levels;
 	size_t n_levels, cap_levels;
 };
-
-struct tp_str
-tpi_onnx_str(ProtobufCBinaryData b)
-{
-	struct tp_str s = {"", 0};
-
-	if (b.len) {
-		s.s = (const char *)b.data;
-		s.len = b.len;
-	}
-	return s;
-}
-
-static bool
-same(struct tp_str a, struct tp_str b)
-{
-	return a.len == b.len && !memcmp(a.s, b.s, a.len);
-}
-
-bool
-tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type)
-{
-	struct tp_str domain = tpi_onnx_str(node->domain);
-
-	return same(tpi_onnx_str(node->op_type), op_type) &&
-	       (!domain.len || same(domain, TP_STR("ai.onnx")));
-}
-
-TpOnnx__AttributeProto *
-tpi_onnx_attribute(const TpOnnx__NodeProto *node, struct tp_str name)
-{
-	for (size_t i = 0; i < node->n_attribute; i++)
-		if (same(tpi_onnx_str(node->attribute[i]->name), name))
-			return node->attribute[i];
-	return NULL;
-}
 
 static enum tp_status
 no_memory(struct tp_err *err)
 {
 	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 	    "out of memory for the parts of a graph");
-}
-
-/* a, b, c one after the other, in the arena. */
-static enum tp_status
-join(struct walk *w, struct tp_str a, struct tp_str b, struct tp_str c,
-    struct tp_str *out, struct tp_err *err)
-{
-	size_t len;
-	char *p;
-
-	if (tp_add_size(a.len, b.len, &len) || tp_add_size(len, c.len, &len) ||
-	    len >= w->bytes_left)
-		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
-		    "names of inner graphs take too much room, the last is "
-		    "'%s' in '%s'",
-		    TP_BRIEF(c), TP_BRIEF(a));
-	w->bytes_left -= len + 1;
-	p = tpi_arena_array(&w->s->arena, len + 1, 1);
-	if (!p)
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "out of memory for a name of %zu bytes", len);
-	memcpy(p, a.s, a.len);
-	memcpy(p + a.len, b.s, b.len);
-	memcpy(p + a.len + b.len, c.s, c.len);
-	*out = (struct tp_str){p, len};
-	return TP_OK;
 }
 
 /* Begin a graph (nodes of a function if graph is NULL). */
@@ -248,7 +185,7 @@ add_constant(struct walk *w, const struct level *at, TpOnnx__NodeProto *node,
 	for (size_t i = 0; i < node->n_attribute; i++)
 		for (size_t f = 0; f < N_FORMS; f++) {
 			a = node->attribute[i];
-			if (!same(tpi_onnx_str(a->name),
+			if (tp_str_cmp(tpi_onnx_str(a->name),
 				tp_str(constant_forms[f].name)))
 				continue;
 			n_values++;
@@ -295,9 +232,11 @@ enter_attribute(struct walk *w, const struct level *at,
 	    before, sizeof(before), "%s%zu.", outer.len ? "/" : "", at->node);
 	if (graph)
 		snprintf(after, sizeof(after), "[%zu]", graph - 1);
-	rc = join(w, outer, tp_str(before), tpi_onnx_str(a->name), &path, err);
+	rc = tpi_onnx_join(
+	    w->s, outer, tp_str(before), tpi_onnx_str(a->name), &path, err);
 	if (!rc && graph)
-		rc = join(w, path, tp_str(after), TP_STR(""), &path, err);
+		rc = tpi_onnx_join(
+		    w->s, path, tp_str(after), TP_STR(""), &path, err);
 	if (!rc)
 		rc = enter(w, path, parent, g, g->node, g->n_node, err);
 	if (!rc)
@@ -381,11 +320,11 @@ walk_function(struct walk *w, TpOnnx__FunctionProto *f, struct tp_err *err)
 	struct tp_str path;
 	enum tp_status rc;
 
-	rc = join(w, TP_STR("function:"), tpi_onnx_str(f->domain), TP_STR("."),
-	    &path, err);
+	rc = tpi_onnx_join(w->s, TP_STR("function:"), tpi_onnx_str(f->domain),
+	    TP_STR("."), &path, err);
 	if (!rc)
-		rc = join(
-		    w, path, tpi_onnx_str(f->name), TP_STR(""), &path, err);
+		rc = tpi_onnx_join(
+		    w->s, path, tpi_onnx_str(f->name), TP_STR(""), &path, err);
 	if (!rc)
 		rc = enter(w, path, TP_NONE, NULL, f->node, f->n_node, err);
 	return rc ? rc : run(w, err);
@@ -408,119 +347,11 @@ walk_training(
 			continue;
 		snprintf(
 		    before, sizeof(before), "training[%zu].%s", i, names[k]);
-		rc =
-		    join(w, tp_str(before), TP_STR(""), TP_STR(""), &path, err);
+		rc = tpi_onnx_join(
+		    w->s, tp_str(before), TP_STR(""), TP_STR(""), &path, err);
 		if (!rc)
 			rc = walk_graph(w, path, graphs[k], err);
 	}
-	return rc;
-}
-
-/* Names that were given. */
-struct names {
-	struct tp_map taken;  /* in the model */
-	struct tp_map scoped; /* inner ones, by scope and local name */
-	struct tp_map bases;  /* SCOPE:NAME to a place in next */
-	size_t *next;	      /* the suffix to try */
-	size_t n_next, cap_next;
-};
-
-static enum tp_status
-name_twice(struct walk *w, const struct tpi_onnx_slot *slot, struct tp_err *err)
-{
-	struct tp_str path = w->s->scopes[slot->scope].path;
-
-	return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
-	    "tensor '%s' appears twice in %s", TP_BRIEF(slot->local),
-	    path.len ? TP_BRIEF(path) : "the main graph");
-}
-
-/* Try "#2", "#3", … from where an earlier slot of the same base stopped. */
-static enum tp_status
-add_suffix(struct walk *w, struct names *n, struct tp_str base, size_t number,
-    struct tp_err *err)
-{
-	struct tpi_onnx_slot *slot = &w->s->items[number];
-	size_t which;
-	char suffix[24];
-	enum tp_status rc;
-	void *p;
-
-	if (!tp_map_find(&n->bases, base, &which)) {
-		p = tpi_grow(w->s->alloc, n->next, n->n_next + 1, &n->cap_next,
-		    sizeof(*n->next));
-		if (!p)
-			return no_memory(err);
-		n->next = p;
-		rc = tp_map_add(&n->bases, base, n->n_next, NULL, err);
-		if (rc)
-			return rc;
-		which = n->n_next++;
-		n->next[which] = 2;
-	}
-	do {
-		snprintf(suffix, sizeof(suffix), "#%zu", n->next[which]++);
-		rc =
-		    join(w, base, tp_str(suffix), TP_STR(""), &slot->name, err);
-		if (!rc)
-			rc = tp_map_add(
-			    &n->taken, slot->name, number, NULL, err);
-	} while (rc == TP_EARG);
-	return rc;
-}
-
-static enum tp_status
-name_inner(struct walk *w, struct names *n, size_t number, struct tp_err *err)
-{
-	struct tpi_onnx_slot *slot = &w->s->items[number];
-	struct tp_str key, base;
-	char scope[24];
-	enum tp_status rc;
-
-	/* Paths may repeat (overloaded functions), scopes do not. */
-	snprintf(scope, sizeof(scope), "%zu:", slot->scope);
-	rc = join(w, tp_str(scope), slot->local, TP_STR(""), &key, err);
-	if (rc)
-		return rc;
-	rc = tp_map_add(&n->scoped, key, number, NULL, err);
-	if (rc)
-		return rc == TP_EARG ? name_twice(w, slot, err) : rc;
-
-	rc = join(w, w->s->scopes[slot->scope].path, TP_STR(":"), slot->local,
-	    &base, err);
-	if (rc)
-		return rc;
-	slot->name = base;
-	rc = tp_map_add(&n->taken, base, number, NULL, err);
-	return rc == TP_EARG ? add_suffix(w, n, base, number, err) : rc;
-}
-
-/* The main graph first: its names stay what they are. */
-static enum tp_status
-name_slots(struct walk *w, struct tp_err *err)
-{
-	struct tpi_onnx_slots *s = w->s;
-	struct names n = {.next = NULL};
-	enum tp_status rc = TP_OK;
-
-	tp_map_init(&n.taken, s->alloc);
-	tp_map_init(&n.scoped, s->alloc);
-	tp_map_init(&n.bases, s->alloc);
-	for (size_t i = 0; i < s->n_items && !rc; i++) {
-		if (s->items[i].scope)
-			continue;
-		s->items[i].name = s->items[i].local;
-		rc = tp_map_add(&n.taken, s->items[i].name, i, NULL, err);
-		if (rc == TP_EARG)
-			rc = name_twice(w, &s->items[i], err);
-	}
-	for (size_t i = 0; i < s->n_items && !rc; i++)
-		if (s->items[i].scope)
-			rc = name_inner(w, &n, i, err);
-	tp_mem_free(s->alloc, n.next, n.cap_next, sizeof(*n.next));
-	tp_map_release(&n.taken);
-	tp_map_release(&n.scoped);
-	tp_map_release(&n.bases);
 	return rc;
 }
 
@@ -529,14 +360,13 @@ tpi_onnx_slots_find(struct tpi_onnx_slots *s, const struct tp_alloc *alloc,
     const TpOnnx__ModelProto *model, bool constants,
     const struct tp_limits *limits, struct tp_err *err)
 {
-	struct walk w = {.s = s,
-	    .constants = constants,
+	struct walk w = {.s = s, .constants = constants};
+	enum tp_status rc;
+
+	*s = (struct tpi_onnx_slots){.alloc = alloc,
 	    .bytes_left = limits->directory_bytes < MAX_NAMES
 			      ? limits->directory_bytes
 			      : MAX_NAMES};
-	enum tp_status rc;
-
-	*s = (struct tpi_onnx_slots){.alloc = alloc};
 	tpi_arena_init(&s->arena, alloc);
 	rc = walk_graph(&w, TP_STR(""), model->graph, err);
 	for (size_t i = 0; i < model->n_functions && !rc; i++)
@@ -544,7 +374,7 @@ tpi_onnx_slots_find(struct tpi_onnx_slots *s, const struct tp_alloc *alloc,
 	for (size_t i = 0; i < model->n_training_info && !rc; i++)
 		rc = walk_training(&w, model, i, err);
 	if (!rc)
-		rc = name_slots(&w, err);
+		rc = tpi_onnx_name_slots(s, err);
 	tp_mem_free(alloc, w.levels, w.cap_levels, sizeof(*w.levels));
 	if (rc)
 		tpi_onnx_slots_release(s);

@@ -39,6 +39,7 @@
 
 #include "arena.h"
 #include "onnx.pb-c.h"
+#include "onnx_message.h"
 
 enum tpi_slot_kind {
 	TPI_SLOT_INITIALIZER,
@@ -84,6 +85,7 @@ struct tpi_onnx_dequantizer {
 struct tpi_onnx_slots {
 	const struct tp_alloc *alloc;
 	struct tpi_arena arena; /* paths and names */
+	uint64_t bytes_left;	/* for more of them */
 	struct tpi_onnx_slot *items;
 	size_t n_items, cap_items;
 	struct tpi_onnx_scope *scopes;
@@ -103,15 +105,5 @@ enum tp_status tpi_onnx_slots_find(struct tpi_onnx_slots *s,
     const struct tp_alloc *alloc, const TpOnnx__ModelProto *model,
     bool constants, const struct tp_limits *limits, struct tp_err *err);
 void tpi_onnx_slots_release(struct tpi_onnx_slots *s);
-
-/* A bytes field as a string: "" when it is absent. */
-struct tp_str tpi_onnx_str(ProtobufCBinaryData b);
-
-/* True if that is the name of an operator of the default domain. */
-bool tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type);
-
-/* The attribute of that name, or NULL. */
-TpOnnx__AttributeProto *tpi_onnx_attribute(
-    const TpOnnx__NodeProto *node, struct tp_str name);
 
 #endif

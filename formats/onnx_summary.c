@@ -21,6 +21,7 @@
 #include "onnx.pb-c.h"
 #include "onnx_check.h"
 #include "onnx_dtype.h"
+#include "onnx_message.h"
 #include "plugin.h"
 #include "proto_alloc.h"
 #include "proto_skim.h"
@@ -67,12 +68,6 @@ make_array(struct walk *k, size_t n, size_t size)
 }
 
 static struct tp_str
-str_of(ProtobufCBinaryData bytes)
-{
-	return (struct tp_str){(const char *)bytes.data, bytes.len};
-}
-
-static struct tp_str
 keep(struct walk *k, struct tp_str text)
 {
 	text = tpi_arena_str(k->texts, text);
@@ -88,7 +83,8 @@ take_opsets(struct walk *k, const TpOnnx__ModelProto *m)
 	    make_array(k, m->n_opset_import, sizeof(*opsets));
 
 	for (size_t i = 0; i < m->n_opset_import && !k->rc; i++) {
-		opsets[i].domain = keep(k, str_of(m->opset_import[i]->domain));
+		opsets[i].domain =
+		    keep(k, tpi_onnx_str(m->opset_import[i]->domain));
 		opsets[i].version = m->opset_import[i]->version;
 	}
 	k->s->opsets = opsets;
@@ -114,7 +110,7 @@ take_shape(struct walk *k, const TpOnnx__TensorShapeProto *shape,
 		dims[i].has_size = d->has_dim_value;
 		dims[i].size = d->dim_value;
 		if (!d->has_dim_value)
-			dims[i].param = keep(k, str_of(d->dim_param));
+			dims[i].param = keep(k, tpi_onnx_str(d->dim_param));
 	}
 	v->has_shape = true;
 	v->rank = (unsigned)shape->n_dim;
@@ -150,7 +146,7 @@ take_values(struct walk *k, TpOnnx__ValueInfoProto **infos, size_t n)
 	struct tp_onnx_value *values = make_array(k, n, sizeof(*values));
 
 	for (size_t i = 0; i < n && !k->rc; i++) {
-		values[i].name = keep(k, str_of(infos[i]->name));
+		values[i].name = keep(k, tpi_onnx_str(infos[i]->name));
 		if (infos[i]->type)
 			take_type(k, infos[i]->type, &values[i]);
 	}
@@ -173,11 +169,9 @@ find_op(struct walk *k, struct tp_str domain, struct tp_str op_type)
 		lack_memory(k);
 		return 0;
 	}
-	if (domain.len)
-		memcpy(text, domain.s, domain.len);
+	memcpy(text, domain.s, domain.len);
 	text[domain.len] = '\0';
-	if (op_type.len)
-		memcpy(text + domain.len + 1, op_type.s, op_type.len);
+	memcpy(text + domain.len + 1, op_type.s, op_type.len);
 	key.s = text;
 	if (tp_map_find(&k->op_keys, key, &at))
 		return at;
@@ -197,12 +191,12 @@ find_op(struct walk *k, struct tp_str domain, struct tp_str op_type)
 static void
 count_op(struct walk *k, const TpOnnx__NodeProto *node)
 {
-	struct tp_str domain = str_of(node->domain);
+	struct tp_str domain = tpi_onnx_str(node->domain);
 	size_t at;
 
 	if (!tp_str_cmp(domain, TP_STR("ai.onnx")))
 		domain = TP_STR("");
-	at = find_op(k, domain, str_of(node->op_type));
+	at = find_op(k, domain, tpi_onnx_str(node->op_type));
 	if (k->rc)
 		return;
 	k->s->ops[at].count++;
@@ -243,13 +237,13 @@ walk_model(struct walk *k, const TpOnnx__ModelProto *m)
 
 	s->model.ir_version = m->ir_version;
 	s->model.model_version = m->model_version;
-	s->model.producer_name = keep(k, str_of(m->producer_name));
-	s->model.producer_version = keep(k, str_of(m->producer_version));
-	s->model.domain = keep(k, str_of(m->domain));
-	s->model.doc_string = keep(k, str_of(m->doc_string));
+	s->model.producer_name = keep(k, tpi_onnx_str(m->producer_name));
+	s->model.producer_version = keep(k, tpi_onnx_str(m->producer_version));
+	s->model.domain = keep(k, tpi_onnx_str(m->domain));
+	s->model.doc_string = keep(k, tpi_onnx_str(m->doc_string));
 	take_opsets(k, m);
 	if (m->graph) {
-		s->model.graph_name = keep(k, str_of(m->graph->name));
+		s->model.graph_name = keep(k, tpi_onnx_str(m->graph->name));
 		s->model.n_inputs = m->graph->n_input;
 		s->inputs = take_values(k, m->graph->input, m->graph->n_input);
 		s->model.n_outputs = m->graph->n_output;

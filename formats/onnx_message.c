@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* onnx_message.c - questions to one message of a model */
+#include "onnx_message.h"
+
+#include "banned.h"
+
+struct tp_str
+tpi_onnx_str(ProtobufCBinaryData b)
+{
+	struct tp_str s = {"", 0};
+
+	if (b.len) {
+		s.s = (const char *)b.data;
+		s.len = b.len;
+	}
+	return s;
+}
+
+bool
+tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type)
+{
+	struct tp_str domain = tpi_onnx_str(node->domain);
+
+	return !tp_str_cmp(tpi_onnx_str(node->op_type), op_type) &&
+	       (!domain.len || !tp_str_cmp(domain, TP_STR("ai.onnx")));
+}
+
+TpOnnx__AttributeProto *
+tpi_onnx_attribute(const TpOnnx__NodeProto *node, struct tp_str name)
+{
+	for (size_t i = 0; i < node->n_attribute; i++)
+		if (!tp_str_cmp(tpi_onnx_str(node->attribute[i]->name), name))
+			return node->attribute[i];
+	return NULL;
+}
