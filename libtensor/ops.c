@@ -44,7 +44,14 @@ static const struct tpi_args no_args;
 		return tpi_apply(                                            \
 		    &tpi_fn_##name, &no_args, in, 1, x, NULL, err);          \
 	}
-TP_UNARY_OPS(DEFINE)
+DEFINE(exp)
+DEFINE(log)
+DEFINE(tanh)
+DEFINE(relu)
+DEFINE(sigmoid)
+DEFINE(sqrt)
+DEFINE(neg)
+DEFINE(abs)
 #undef DEFINE
 
 #define DEFINE(name)                                                  \
@@ -65,7 +72,11 @@ TP_UNARY_OPS(DEFINE)
 		return tpi_apply(                                     \
 		    &tpi_fn_##name, &no_args, in, 2, a, NULL, err);   \
 	}
-TP_BINARY_OPS(DEFINE)
+DEFINE(add)
+DEFINE(sub)
+DEFINE(mul)
+DEFINE(div)
+DEFINE(pow)
 #undef DEFINE
 
 enum tp_status

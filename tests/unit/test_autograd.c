@@ -31,8 +31,19 @@ typedef const struct tp_tensor *const *args_t;
 		(void)n;                                                \
 		return tp_##op(in[0], in[1], out, err);                 \
 	}
-TP_UNARY_OPS(UNARY)
-TP_BINARY_OPS(BINARY)
+UNARY(exp)
+UNARY(log)
+UNARY(tanh)
+UNARY(relu)
+UNARY(sigmoid)
+UNARY(sqrt)
+UNARY(neg)
+UNARY(abs)
+BINARY(add)
+BINARY(sub)
+BINARY(mul)
+BINARY(div)
+BINARY(pow)
 BINARY(matmul)
 
 #define CALL(name, ...)                                                   \

@@ -35,30 +35,68 @@ TP_API TP_NODISCARD enum tp_status tp_scalar(const struct tp_alloc *alloc,
     enum tp_dtype dtype, double value, struct tp_tensor **out,
     struct tp_err *err);
 
-/* clang-format off */
-/* tp_exp(x, &y, &err), tp_exp_(x, &err) and so on. */
-#define TP_UNARY_OPS(X) X(exp) X(log) X(tanh) X(relu) X(sigmoid) X(sqrt) X(neg) X(abs)
-/* tp_add(a, b, &y, &err), tp_add_(a, b, &err) and so on. */
-#define TP_BINARY_OPS(X) X(add) X(sub) X(mul) X(div) X(pow)
-/* clang-format on */
+/* Of each element; NaN stays NaN. */
+TP_API TP_NODISCARD enum tp_status tp_exp(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_log(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_tanh(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_relu(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sigmoid(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sqrt(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_neg(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_abs(
+    const struct tp_tensor *x, struct tp_tensor **out, struct tp_err *err);
 
-#define TP_DECLARE(name)                                       \
-	TP_API TP_NODISCARD enum tp_status tp_##name(          \
-	    const struct tp_tensor *x, struct tp_tensor **out, \
-	    struct tp_err *err);                               \
-	TP_API TP_NODISCARD enum tp_status tp_##name##_(       \
-	    struct tp_tensor *x, struct tp_err *err);
-TP_UNARY_OPS(TP_DECLARE)
-#undef TP_DECLARE
+/* The same in place. */
+TP_API TP_NODISCARD enum tp_status tp_exp_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_log_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_tanh_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_relu_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sigmoid_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sqrt_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_neg_(
+    struct tp_tensor *x, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_abs_(
+    struct tp_tensor *x, struct tp_err *err);
 
-#define TP_DECLARE(name)                                                     \
-	TP_API TP_NODISCARD enum tp_status tp_##name(                        \
-	    const struct tp_tensor *a, const struct tp_tensor *b,            \
-	    struct tp_tensor **out, struct tp_err *err);                     \
-	TP_API TP_NODISCARD enum tp_status tp_##name##_(struct tp_tensor *a, \
-	    const struct tp_tensor *b, struct tp_err *err);
-TP_BINARY_OPS(TP_DECLARE)
-#undef TP_DECLARE
+/*
+ * Of each pair of elements. Integers wrap; division of integers is cut towards
+ * zero, and by zero gives 0. pow wants exponents of the dtype of a.
+ */
+TP_API TP_NODISCARD enum tp_status tp_add(const struct tp_tensor *a,
+    const struct tp_tensor *b, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sub(const struct tp_tensor *a,
+    const struct tp_tensor *b, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_mul(const struct tp_tensor *a,
+    const struct tp_tensor *b, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_div(const struct tp_tensor *a,
+    const struct tp_tensor *b, struct tp_tensor **out, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_pow(const struct tp_tensor *a,
+    const struct tp_tensor *b, struct tp_tensor **out, struct tp_err *err);
+
+/* The same in place of a, to whose shape b broadcasts. */
+TP_API TP_NODISCARD enum tp_status tp_add_(
+    struct tp_tensor *a, const struct tp_tensor *b, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_sub_(
+    struct tp_tensor *a, const struct tp_tensor *b, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_mul_(
+    struct tp_tensor *a, const struct tp_tensor *b, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_div_(
+    struct tp_tensor *a, const struct tp_tensor *b, struct tp_err *err);
+TP_API TP_NODISCARD enum tp_status tp_pow_(
+    struct tp_tensor *a, const struct tp_tensor *b, struct tp_err *err);
 
 /*
  * Over n_axes axes; over all of them if axes is NULL. keepdims leaves them in
