@@ -41,49 +41,58 @@ sigmoid(double x)
 	return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-#define UNARY_LOOP(OP, T, W, LOAD, STORE, STEP_Y, STEP_X) \
-	for (size_t i = 0; i < n; i++)                    \
-	*TPI_AT(T, data[0], STEP_Y, i) =                  \
-	    STORE(EXPR_##OP(T, W, LOAD(*TPI_CONST_AT(T, data[1], STEP_X, i))))
+/* Rows are indexed as arrays: that is what compilers make vectors of. */
+#define UNARY_LOOP(OP, T, W, LOAD, STORE, Y, X) \
+	for (size_t i = 0; i < n; i++)          \
+	Y = STORE(EXPR_##OP(T, W, LOAD(X)))
 
-#define UNARY(OP, ID, T, W, LOAD, STORE)                                       \
-	static void OP##_##ID(                                                 \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)      \
-	{                                                                      \
-		const int64_t size = sizeof(T);                                \
-                                                                               \
-		(void)ctx;                                                     \
-		if (steps[0] == size && steps[1] == size)                      \
-			UNARY_LOOP(OP, T, W, LOAD, STORE, size, size);         \
-		else                                                           \
-			UNARY_LOOP(OP, T, W, LOAD, STORE, steps[0], steps[1]); \
+#define UNARY(OP, ID, T, W, LOAD, STORE)                                      \
+	static void OP##_##ID(                                                \
+	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
+	{                                                                     \
+		const int64_t size = sizeof(T), sy = steps[0], sx = steps[1]; \
+		T *y = (T *)(void *)data[0];                                  \
+		const T *x = (const T *)(const void *)data[1];                \
+                                                                              \
+		(void)ctx;                                                    \
+		if (sy == size && sx == size)                                 \
+			UNARY_LOOP(OP, T, W, LOAD, STORE, y[i], x[i]);        \
+		else                                                          \
+			UNARY_LOOP(OP, T, W, LOAD, STORE,                     \
+			    *TPI_AT(T, data[0], sy, i),                       \
+			    *TPI_CONST_AT(T, data[1], sx, i));                \
 	}
 
-#define BINARY_LOOP(OP, T, W, LOAD, STORE, STEP_Y, STEP_A, STEP_B)            \
-	for (size_t i = 0; i < n; i++)                                        \
-	*TPI_AT(T, data[0], STEP_Y, i) =                                      \
-	    STORE(EXPR_##OP(T, W, LOAD(*TPI_CONST_AT(T, data[1], STEP_A, i)), \
-		LOAD(*TPI_CONST_AT(T, data[2], STEP_B, i))))
+#define BINARY_LOOP(OP, T, W, LOAD, STORE, Y, A, B) \
+	for (size_t i = 0; i < n; i++)              \
+	Y = STORE(EXPR_##OP(T, W, LOAD(A), LOAD(B)))
 
-/* Rows, and rows with one value: what broadcasting leaves. */
-#define BINARY(OP, ID, T, W, LOAD, STORE)                                      \
-	static void OP##_##ID(                                                 \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)      \
-	{                                                                      \
-		const int64_t size = sizeof(T);                                \
-		bool row = steps[0] == size && steps[1] == size;               \
-                                                                               \
-		(void)ctx;                                                     \
-		if (row && steps[2] == size)                                   \
-			BINARY_LOOP(OP, T, W, LOAD, STORE, size, size, size);  \
-		else if (row && steps[2] == 0)                                 \
-			BINARY_LOOP(OP, T, W, LOAD, STORE, size, size, 0);     \
-		else if (steps[0] == size && steps[1] == 0 &&                  \
-			 steps[2] == size)                                     \
-			BINARY_LOOP(OP, T, W, LOAD, STORE, size, 0, size);     \
-		else                                                           \
-			BINARY_LOOP(OP, T, W, LOAD, STORE, steps[0], steps[1], \
-			    steps[2]);                                         \
+/*
+ * Rows, and rows with one value: what broadcasting leaves. The value is never
+ * an element of the row that is written, unless that has just one.
+ */
+#define BINARY(OP, ID, T, W, LOAD, STORE)                                     \
+	static void OP##_##ID(                                                \
+	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
+	{                                                                     \
+		const int64_t size = sizeof(T), sy = steps[0];                \
+		const int64_t sa = steps[1], sb = steps[2];                   \
+		T *y = (T *)(void *)data[0];                                  \
+		const T *a = (const T *)(const void *)data[1], a0 = *a;       \
+		const T *b = (const T *)(const void *)data[2], b0 = *b;       \
+                                                                              \
+		(void)ctx;                                                    \
+		if (sy == size && sa == size && sb == size)                   \
+			BINARY_LOOP(OP, T, W, LOAD, STORE, y[i], a[i], b[i]); \
+		else if (sy == size && sa == size && sb == 0)                 \
+			BINARY_LOOP(OP, T, W, LOAD, STORE, y[i], a[i], b0);   \
+		else if (sy == size && sa == 0 && sb == size)                 \
+			BINARY_LOOP(OP, T, W, LOAD, STORE, y[i], a0, b[i]);   \
+		else                                                          \
+			BINARY_LOOP(OP, T, W, LOAD, STORE,                    \
+			    *TPI_AT(T, data[0], sy, i),                       \
+			    *TPI_CONST_AT(T, data[1], sa, i),                 \
+			    *TPI_CONST_AT(T, data[2], sb, i));                \
 	}
 
 #define TABLE(NAME) static tp_loop_fn *const NAME##_kernels[TP_DTYPE_COUNT]

@@ -227,24 +227,29 @@ struct add {
 };
 
 static void
-add_loop(void *ctx, char *const *data, const int64_t *steps, size_t n)
+add_row(float *restrict y, float a, const float *b, size_t n)
 {
+	for (size_t i = 0; i < n; i++)
+		y[i] = a + b[i];
+}
+
+/* All rows in one call: y and b are arrays, a is one number a row. */
+static void
+add_rows(void *ctx, char *const *data, const int64_t *steps, size_t n,
+    const int64_t *row_steps, size_t n_rows)
+{
+	char *y = data[0];
+	const char *a = data[1], *b = data[2];
+
 	(void)ctx;
-	if (steps[0] == 4 && steps[1] == 0 && steps[2] == 4) {
-		float *restrict out = (float *)(void *)data[0];
-		const float a = *(const float *)(const void *)data[1];
-		const float *b = (const float *)(const void *)data[2];
-
-		for (size_t i = 0; i < n; i++)
-			out[i] = a + b[i];
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		int64_t k = (int64_t)i;
-
-		*(float *)(void *)(data[0] + k * steps[0]) =
-		    *(const float *)(const void *)(data[1] + k * steps[1]) +
-		    *(const float *)(const void *)(data[2] + k * steps[2]);
+	if (steps[0] != 4 || steps[1] != 0 || steps[2] != 4)
+		abort();
+	for (size_t i = 0; i < n_rows; i++) {
+		add_row((float *)(void *)y, *(const float *)(const void *)a,
+		    (const float *)(const void *)b, n);
+		y += row_steps[0];
+		a += row_steps[1];
+		b += row_steps[2];
 	}
 }
 
@@ -257,7 +262,7 @@ run_iter(void *ctx)
 
 	if (tp_iter_init(&it, &s->out, 1, terms, 2, 0, NULL))
 		abort();
-	tp_iter_run(&it, add_loop, NULL);
+	tp_iter_run2(&it, add_rows, NULL);
 }
 
 static void
