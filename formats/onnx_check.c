@@ -57,10 +57,14 @@ put_path(const struct tpi_check_scope *s, char *out)
 	    s->outer ? s->outer->at : 0);
 	n = put_str(tp_str(s->attribute ? number : s->path_of), out, n);
 	if (s->domain.s) {
-		n = put_str(s->domain, out, n);
+		n = put_str(tp_str(TP_BRIEF(s->domain)), out, n);
 		n = put_str(TP_STR("."), out, n);
 	}
-	n = put_str(s->name, out, n);
+	/* The same path may be told of very often. */
+	if (s->name.len < TP_BRIEF_SIZE)
+		n = put_str(s->name, out, n);
+	else
+		n = put_str(tp_str(TP_BRIEF(s->name)), out, n);
 	if (s->attribute && s->graph) {
 		snprintf(number, sizeof(number), "[%zu]", s->graph - 1);
 		n = put_str(tp_str(number), out, n);
@@ -312,6 +316,9 @@ check_domain(struct tpi_check *c, struct tpi_check_scope *s,
 	const TpOnnx__FunctionProto *f = c->function;
 	struct tp_str domain = domain_of(node->domain);
 
+	/* Before version 3 there was one set of operators. */
+	if (c->model->ir_version < 3 && domain.len == 0)
+		return;
 	if (f ? imports(f->opset_import, f->n_opset_import, domain)
 	      : imports(
 		    c->model->opset_import, c->model->n_opset_import, domain))

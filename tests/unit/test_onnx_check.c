@@ -375,6 +375,20 @@ models(void **state)
 	expect(*state, x.m,
 	    "error : the model has no ir_version\n"
 	    "error : domain '' is imported twice\n");
+	x.m->n_opset_import = 0;
+	x.m->has_ir_version = 1;
+	x.m->ir_version = 2;
+	BUILD_ADD(x.g->input, x.g->n_input, build_value("w", FLOAT));
+	expect(*state, x.m, "");
+	x.m->ir_version = 4;
+	expect(*state, x.m,
+	    "error : the model imports no set of operators\n"
+	    "error : node 0 (Add): no version of domain '' is imported\n"
+	    "error 1.then: node 0 (Mul): no version of domain '' is imported\n"
+	    "error 1.then/0.bodies[0]: node 0 (Neg): no version of domain '' "
+	    "is imported\n"
+	    "error : node 1 (If): no version of domain '' is imported\n"
+	    "error : node 2 (Abs): no version of domain '' is imported\n");
 	x.m->graph = NULL;
 	assert_int_equal(check(NULL, *state, x.m, NULL), TP_EFORMAT);
 	r = fake_reader(NULL, temp_path(*state, "m"), "", 0);

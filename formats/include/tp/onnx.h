@@ -97,8 +97,8 @@ TP_API const struct tp_onnx_op *tp_onnx_summary_op(
 /*
  * Is the graph well-formed? fn is called for each problem: an error where a
  * runtime would refuse the model, else a warning. scope is where, written as
- * tp_entry.scope, "" for the main graph; it and the message (one line, which
- * may hold raw names) are gone after the call.
+ * tp_entry.scope but for very long names, "" for the main graph; it and the
+ * message (one line, which may hold raw names) are gone after the call.
  *
  * Errors are: names that are used but defined nowhere, or twice; nodes that no
  * order could serve; initializers whose type or shape is not the declared one;
