@@ -384,10 +384,10 @@ models(void **state)
 	expect(*state, x.m,
 	    "error : the model imports no set of operators\n"
 	    "error : node 0 (Add): no version of domain '' is imported\n"
+	    "error : node 1 (If): no version of domain '' is imported\n"
 	    "error 1.then: node 0 (Mul): no version of domain '' is imported\n"
 	    "error 1.then/0.bodies[0]: node 0 (Neg): no version of domain '' "
 	    "is imported\n"
-	    "error : node 1 (If): no version of domain '' is imported\n"
 	    "error : node 2 (Abs): no version of domain '' is imported\n");
 	x.m->graph = NULL;
 	assert_int_equal(check(NULL, *state, x.m, NULL), TP_EFORMAT);
