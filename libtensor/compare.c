@@ -20,7 +20,7 @@
 
 #include "banned.h"
 
-#define LANES 8
+#define LANES 32
 
 static double
 double_of(uint64_t bits)
@@ -245,34 +245,46 @@ find_ends(const struct tpi_pairs *p, double atol, double rtol, uint64_t ulp,
 	    double_of((uint64_t)max_abs), double_of((uint64_t)max_rel)};
 }
 
+/* sums[k] += x[i] * y[i] for the lane k of each i; n is a multiple of LANES. */
+TPI_INLINE double
+dot(const double *restrict x, const double *restrict y, size_t n)
+{
+	double sums[LANES] = {0}, sum = 0;
+
+	for (size_t i = 0; i < n; i += LANES)
+		for (size_t k = 0; k < LANES; k++)
+			sums[k] += x[i + k] * y[i + k];
+	for (size_t k = 0; k < LANES; k++)
+		sum += sums[k];
+	return sum;
+}
+
+TPI_INLINE double
+sum_abs(const double *x, size_t n)
+{
+	double sums[LANES] = {0}, sum = 0;
+
+	for (size_t i = 0; i < n; i += LANES)
+		for (size_t k = 0; k < LANES; k++)
+			sums[k] += fabs(x[i + k]);
+	for (size_t k = 0; k < LANES; k++)
+		sum += sums[k];
+	return sum;
+}
+
 /* Lanes are padded with pairs of zeros, which add nothing. */
 TPI_CLONES static void
 add_sums(struct tpi_pairs *p, struct tp_compare *c)
 {
-	double sums[5][LANES] = {{0}};
 	size_t n = (p->n + LANES - 1) / LANES * LANES;
 
 	for (size_t i = p->n; i < n; i++)
 		p->a[i] = p->b[i] = p->diff[i] = 0;
-	for (size_t i = 0; i < n; i += LANES) {
-		const double *a = p->a + i, *b = p->b + i, *d = p->diff + i;
-
-		for (size_t k = 0; k < LANES; k++) {
-			sums[0][k] += fabs(d[k]);
-			sums[1][k] += d[k] * d[k];
-			sums[2][k] += a[k] * a[k];
-			sums[3][k] += b[k] * b[k];
-			sums[4][k] += a[k] * b[k];
-		}
-	}
-	for (size_t k = 1; k < LANES; k++)
-		for (size_t s = 0; s < 5; s++)
-			sums[s][0] += sums[s][k];
-	c->sum_abs += sums[0][0];
-	c->sum_squares += sums[1][0];
-	c->sum_squares_a += sums[2][0];
-	c->sum_squares_b += sums[3][0];
-	c->dot += sums[4][0];
+	c->sum_abs += sum_abs(p->diff, n);
+	c->sum_squares += dot(p->diff, p->diff, n);
+	c->sum_squares_a += dot(p->a, p->a, n);
+	c->sum_squares_b += dot(p->b, p->b, n);
+	c->dot += dot(p->a, p->b, n);
 }
 
 static double

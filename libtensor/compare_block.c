@@ -292,22 +292,34 @@ tp_compare_ulp_dtype(enum tp_dtype a, enum tp_dtype b)
 }
 
 /*
- * Both sides in the narrower dtype, from the doubles, which are finite. A value
- * that the dtype has no code for, which only F4 and F6 have not, saturates.
+ * The codes of one side in the narrower dtype. F4 and F6 have no code for NaN
+ * and infinity, so there the doubles, which are finite, are rounded; they
+ * saturate.
  */
+static const uint8_t *
+round_codes(const struct tpi_side *side, size_t first, size_t n,
+    enum tp_dtype dtype, const double *values, void *out)
+{
+	if (side->dtype == dtype)
+		return address(side, first);
+	if (tp_dtype_bits(dtype) < 8)
+		(void)!tp_convert(dtype, out, TP_DTYPE_F64, values, n,
+		    TP_OVERFLOW_SATURATE, 0, NULL, NULL);
+	else
+		(void)!tp_convert(dtype, out, side->dtype, address(side, first),
+		    n, TP_OVERFLOW_INF, 0, NULL, NULL);
+	return out;
+}
+
 static void
-rounded_ulps(struct tpi_pairs *p, enum tp_dtype dtype)
+rounded_ulps(struct tpi_pairs *p, const struct tpi_side *a,
+    const struct tpi_side *b, size_t first, enum tp_dtype dtype)
 {
 	double codes[2][TPI_PAIRS]; /* as wide as any code */
-	enum tp_overflow how =
-	    tp_dtype_bits(dtype) < 8 ? TP_OVERFLOW_SATURATE : TP_OVERFLOW_INF;
 
-	(void)!tp_convert(
-	    dtype, codes[0], TP_DTYPE_F64, p->a, p->n, how, 0, NULL, NULL);
-	(void)!tp_convert(
-	    dtype, codes[1], TP_DTYPE_F64, p->b, p->n, how, 0, NULL, NULL);
-	code_ulps(p->ulps, dtype, (const uint8_t *)codes[0],
-	    (const uint8_t *)codes[1], p->n);
+	code_ulps(p->ulps, dtype,
+	    round_codes(a, first, p->n, dtype, p->a, codes[0]),
+	    round_codes(b, first, p->n, dtype, p->b, codes[1]), p->n);
 }
 
 /* Elements of the same value but other bits are one apart. */
@@ -341,7 +353,7 @@ tpi_pairs_ulps(struct tpi_pairs *p, const struct tpi_side *a,
 	else if (narrower == TP_DTYPE_NONE)
 		mixed_int_ulps(p, a, b, first);
 	else
-		rounded_ulps(p, narrower);
+		rounded_ulps(p, a, b, first, narrower);
 	if (bits && a->dtype == b->dtype)
 		part_bits(p, a, b, first);
 }
