@@ -94,6 +94,15 @@ grow(struct verdict *v, void *array, size_t n, size_t *cap, size_t size)
 	return grown;
 }
 
+/* A reason for not comparing, for example CLI_INPUT, stands for the status. */
+static int
+exit_of(const struct verdict_item *item)
+{
+	if (item->status == VERDICT_NOT_COMPARED && item->exit > CLI_DIFFERS)
+		return item->exit;
+	return cli_worst(item->exit, status_exits[item->status]);
+}
+
 void
 verdict_add(struct verdict *v, const struct verdict_item *item)
 {
@@ -103,14 +112,13 @@ verdict_add(struct verdict *v, const struct verdict_item *item)
 
 	v->totals[item->status].tensors++;
 	v->totals[item->status].elements += item->n_elems;
-	v->exit = cli_worst(
-	    v->exit, cli_worst(item->exit, status_exits[item->status]));
+	v->exit = cli_worst(v->exit, exit_of(item));
 	if (!items)
 		return;
 	v->items = items;
 	kept = &v->items[v->n_items++];
 	*kept = *item;
-	kept->exit = cli_worst(item->exit, status_exits[item->status]);
+	kept->exit = exit_of(item);
 	kept->reason = keep_text(v, item->reason);
 	kept->warning = keep_text(v, item->warning);
 }

@@ -28,7 +28,8 @@ enum verdict_status {
 	VERDICT_DIFFERENT,    /* does not hold: CLI_DIFFERS */
 	VERDICT_MISSING,      /* in the first only: CLI_DIFFERS */
 	VERDICT_EXTRA,	      /* in the second only: CLI_DIFFERS */
-	VERDICT_NOT_COMPARED, /* nothing was proved: CLI_UNSUPPORTED or worse */
+	VERDICT_NOT_COMPARED, /* nothing was proved: CLI_UNSUPPORTED, or
+				 CLI_INPUT where .exit says so */
 	VERDICT_EXCLUDED, /* left out by the user's own option: no failure */
 	VERDICT_STATUS_COUNT
 };
@@ -68,7 +69,11 @@ struct verdict_item {
 	const char *reason; /* one line, or NULL; copied by verdict_add */
 	/* What could be doubted though it does not fail, or NULL; copied. */
 	const char *warning;
-	int exit; /* at least that of the status; verdict_add sees to it */
+	/*
+	 * At least that of the status, which verdict_add sees to; of
+	 * VERDICT_NOT_COMPARED the one that says why.
+	 */
+	int exit;
 	uint64_t n_elems;
 	uint64_t nbytes;
 	unsigned rank;

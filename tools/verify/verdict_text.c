@@ -3,6 +3,7 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -56,6 +57,37 @@ put_count(FILE *out, struct verdict_totals t, const char *what)
 	    what);
 }
 
+/* " (2 unreadable, 1 unsupported)": why nothing was proved of them. */
+static void
+put_reasons(FILE *out, const struct verdict *v)
+{
+	struct {
+		const char *kind;
+		size_t n;
+	} rows[8] = {{NULL, 0}};
+	size_t n_rows = 0;
+
+	for (size_t i = 0; i < v->n_items; i++) {
+		const char *kind = v->items[i].kind;
+		size_t k = 0;
+
+		if (v->items[i].status != VERDICT_NOT_COMPARED || !kind)
+			continue;
+		while (k < n_rows && strcmp(rows[k].kind, kind) != 0)
+			k++;
+		if (k == sizeof(rows) / sizeof(rows[0]))
+			continue;
+		rows[k].kind = kind;
+		rows[k].n++;
+		n_rows += k == n_rows;
+	}
+	for (size_t k = 0; k < n_rows; k++)
+		fprintf(
+		    out, "%s%zu %s", k ? ", " : " (", rows[k].n, rows[k].kind);
+	if (n_rows)
+		putc(')', out);
+}
+
 void
 verdict_put_totals(FILE *out, const struct verdict *v)
 {
@@ -68,6 +100,8 @@ verdict_put_totals(FILE *out, const struct verdict *v)
 		if (always || v->totals[s].tensors)
 			fprintf(out, "%s%zu %s", s ? ", " : "",
 			    v->totals[s].tensors, verdict_status_name(s));
+		if (s == VERDICT_NOT_COMPARED)
+			put_reasons(out, v);
 	}
 	putc('\n', out);
 }
