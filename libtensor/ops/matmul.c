@@ -11,6 +11,7 @@
  *	finish:  n doubles into packed elements
  */
 #include "kernel.h"
+#include "product.h"
 
 #include "tp/broadcast.h"
 #include "tp/checked.h"
@@ -20,9 +21,7 @@
 
 #include "../banned.h"
 
-/* The block in registers, and the blocks that stay in the caches. */
-#define MR 4
-#define NR 16
+/* The blocks that stay in the caches. */
 #define MC 128
 #define NC 256
 #define KC 256
@@ -35,14 +34,22 @@ struct product {
 	int64_t a_row, a_column, b_row, b_column; /* bytes */
 };
 
+#define UNPACK_LOOP(T, LOAD, TO, FROM)    \
+	for (size_t i = 0; i < n; i++)    \
+	*TPI_AT(double, data[0], TO, i) = \
+	    LOAD(*TPI_CONST_AT(T, data[1], FROM, i))
+
 #define UNPACK(OP, ID, T, W, LOAD, STORE)                                 \
 	static void OP##_##ID(                                            \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
 	{                                                                 \
+		const int64_t size = sizeof(T), wide = sizeof(double);    \
+                                                                          \
 		(void)ctx;                                                \
-		for (size_t i = 0; i < n; i++)                            \
-			*TPI_AT(double, data[0], steps[0], i) =           \
-			    LOAD(*TPI_CONST_AT(T, data[1], steps[1], i)); \
+		if (steps[0] == wide && steps[1] == size)                 \
+			UNPACK_LOOP(T, LOAD, wide, size);                 \
+		else                                                      \
+			UNPACK_LOOP(T, LOAD, steps[0], steps[1]);         \
 	}                                                                 \
 	static void end_##OP##_##ID(                                      \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
@@ -91,28 +98,6 @@ static tp_loop_fn *const matmul_kernels[TP_DTYPE_COUNT] = {TPI_FOREACH_DOUBLE(
 static tp_loop_fn *const matmul_finish[TP_DTYPE_COUNT] = {
     TPI_FOREACH_DOUBLE(END_ROW, matmul)};
 
-/*
- * c += a * b for one block of MR rows and NR columns: a has MR values for each
- * of n steps, b has NR.
- */
-TPI_CLONES static void
-multiply_block(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
-{
-	double acc[MR][NR];
-
-	for (size_t i = 0; i < MR; i++)
-		for (size_t j = 0; j < NR; j++)
-			acc[i][j] = c[i * c_row + j];
-	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i < MR; i++)
-			for (size_t j = 0; j < NR; j++)
-				acc[i][j] += a[k * MR + i] * b[k * NR + j];
-	for (size_t i = 0; i < MR; i++)
-		for (size_t j = 0; j < NR; j++)
-			c[i * c_row + j] = acc[i][j];
-}
-
 /* Panels and the sums so far, for one part; rows of c are c_row apart. */
 struct panels {
 	double *a, *b, *c;
@@ -157,6 +142,8 @@ multiply_tile(const struct tpi_call *c, const struct product *p,
 {
 	size_t m = least(MC, p->m - i), n = least(NC, p->n - j);
 	size_t size = tp_dtype_bits(c->in[0]->dtype) / 8;
+	tpi_product_fn *multiply =
+	    c->in[0]->dtype == TP_DTYPE_F64 ? tpi_product : tpi_product_exact;
 
 	memset(s->c, 0, s->c_size * sizeof(*s->c));
 	for (size_t k = 0; k < p->k; k += KC) {
@@ -166,19 +153,18 @@ multiply_tile(const struct tpi_call *c, const struct product *p,
 		const char *b =
 		    p->b + (int64_t)k * p->b_row + (int64_t)j * p->b_column;
 
-		for (size_t r = 0; r < m; r += MR)
-			unpack_panel(c->kernel, s->a + r * depth, MR,
+		for (size_t r = 0; r < m; r += TPI_MR)
+			unpack_panel(c->kernel, s->a + r * depth, TPI_MR,
 			    a + (int64_t)r * p->a_row, p->a_row, p->a_column,
-			    least(MR, m - r), depth);
-		for (size_t q = 0; q < n; q += NR)
-			unpack_panel(c->kernel, s->b + q * depth, NR,
+			    least(TPI_MR, m - r), depth);
+		for (size_t q = 0; q < n; q += TPI_NR)
+			unpack_panel(c->kernel, s->b + q * depth, TPI_NR,
 			    b + (int64_t)q * p->b_column, p->b_column, p->b_row,
-			    least(NR, n - q), depth);
-		for (size_t q = 0; q < n; q += NR)
-			for (size_t r = 0; r < m; r += MR)
-				multiply_block(s->a + r * depth,
-				    s->b + q * depth, depth,
-				    s->c + r * s->c_row + q, s->c_row);
+			    least(TPI_NR, n - q), depth);
+		for (size_t q = 0; q < n; q += TPI_NR)
+			for (size_t r = 0; r < m; r += TPI_MR)
+				multiply(s->a + r * depth, s->b + q * depth,
+				    depth, s->c + r * s->c_row + q, s->c_row);
 	}
 	for (size_t r = 0; r < m; r++) {
 		char *data[2] = {p->y + ((i + r) * p->n + j) * size,
@@ -329,8 +315,8 @@ plan_parts(struct tpi_call *c, struct products *all, struct tp_err *err)
 	all->row_step = (p->m + all->n_parts - 1) / all->n_parts;
 	if (!c->op->finish[c->in[0]->dtype])
 		return TP_OK;
-	m = round_up(least(MC, all->row_step), MR);
-	all->c_row = round_up(least(NC, p->n), NR);
+	m = round_up(least(MC, all->row_step), TPI_MR);
+	all->c_row = round_up(least(NC, p->n), TPI_NR);
 	all->a_size = m * least(KC, p->k);
 	all->b_size = all->c_row * least(KC, p->k);
 	all->c_size = m * all->c_row;

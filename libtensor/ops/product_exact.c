@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* product_exact.c - the block of product.h for f32 and narrower: may fuse,
+ * exactly */
+#include "product.h"
+
+#include "../banned.h"
+
+TPI_CLONES void
+tpi_product_exact(const double *restrict a, const double *restrict b, size_t n,
+    double *restrict c, size_t c_row)
+{
+	tpi_product_block(a, b, n, c, c_row);
+}
