@@ -24,6 +24,9 @@ check_dtype(const struct tp_tensor *t, enum tp_dtype as, struct tp_err *err)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "elements of a sparse tensor have no address; "
 		    "tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "elements cannot be read inside tp_vmap");
 	if (as == t->dtype || is_code)
 		return TP_OK;
 	return tp_fail(err, TP_EARG, TP_NO_OFFSET,

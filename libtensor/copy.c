@@ -356,6 +356,9 @@ tp_tensor_contiguous(
 	if (t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "packing a sparse tensor; tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "packing a tensor inside tp_vmap");
 	if (tp_tensor_is_row_major(t) && tp_tensor_data(t))
 		return tp_tensor_alias(t, out, err);
 	return tp_tensor_clone(t, TP_LAYOUT_CONTIGUOUS, out, err);

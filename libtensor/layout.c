@@ -148,6 +148,9 @@ tp_tensor_clone(const struct tp_tensor *t, enum tp_layout layout,
 	if (t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "clone of a sparse tensor; tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "clone of a tensor inside tp_vmap");
 	if (layout == TP_LAYOUT_PRESERVE &&
 	    !order_axes(sizes, tp_tensor_strides(t), t->rank, order))
 		layout = TP_LAYOUT_CONTIGUOUS;

@@ -423,6 +423,12 @@ tp_tensor_print(const struct tp_tensor *t, const struct tp_print_options *opts,
 {
 	struct tp_strided s = tp_tensor_strided(t);
 
+	if (t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "printing a sparse tensor; tp_to_dense first");
+	if (t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "elements cannot be read inside tp_vmap");
 	return tp_print(&s, opts, write, ctx, err);
 }
 
@@ -448,7 +454,7 @@ tp_tensor_text(const struct tp_tensor *t, const struct tp_print_options *opts,
 {
 	struct text text = {buf, size, 0};
 
-	/* Tensors hold no strings, so nothing can fail. */
+	/* What has no elements to print has no text. */
 	(void)!tp_tensor_print(t, opts, append, &text, NULL);
 	if (size)
 		buf[text.n < size ? text.n : size - 1] = '\0';

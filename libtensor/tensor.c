@@ -320,7 +320,7 @@ first_byte(const struct tp_tensor *t, size_t *at)
 {
 	unsigned bits = tp_dtype_bits(t->dtype);
 
-	if (t->sparse || (bits < 8 && t->first * bits % 8))
+	if (t->sparse || t->batch || (bits < 8 && t->first * bits % 8))
 		return false;
 	*at = (size_t)(bits < 8 ? t->first * bits / 8 : t->first * (bits / 8));
 	return true;

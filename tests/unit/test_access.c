@@ -6,8 +6,12 @@
 
 #include "tp/access.h"
 #include "tp/copy.h"
+#include "tp/layout.h"
+#include "tp/ops.h"
+#include "tp/print.h"
 #include "tp/sparse.h"
 #include "tp/view.h"
+#include "tp/vmap.h"
 
 #include "support/fail_alloc.h"
 
@@ -161,6 +165,52 @@ wrong_access_is_an_error(void **state)
 	tp_tensor_free(t);
 }
 
+/* One example of many: it has a shape, but its elements are not there. */
+static enum tp_status
+look_inside(void *ctx, const struct tp_tensor *const *in, size_t n_in,
+    struct tp_tensor **out, size_t n_out, struct tp_err *err)
+{
+	const int64_t first[] = {0};
+	struct tp_tensor *c = NULL;
+	char text[100] = "old";
+	double x = 0;
+
+	(void)ctx;
+	(void)n_in;
+	(void)n_out;
+	assert_int_equal(tp_tensor_rank(in[0]), 1);
+	assert_null(tp_tensor_data(in[0]));
+	assert_null(TP_TENSOR_DATA(in[0], float, err));
+	assert_string_equal(err->msg, "elements cannot be read inside tp_vmap");
+	assert_null(TP_TENSOR_AT(in[0], float, err, 0));
+	assert_int_equal(
+	    tp_tensor_get(in[0], first, 1, &x, err), TP_EUNSUPPORTED);
+	assert_int_equal(tp_tensor_clone(in[0], TP_LAYOUT_PRESERVE, &c, err),
+	    TP_EUNSUPPORTED);
+	assert_int_equal(tp_tensor_contiguous(in[0], &c, err), TP_EUNSUPPORTED);
+	assert_null(c);
+	assert_int_equal(tp_tensor_text(in[0], NULL, text, sizeof(text)), 0);
+	return tp_neg(in[0], out, err);
+}
+
+static void
+elements_are_not_read_inside_vmap(void **state)
+{
+	struct tp_tensor *t = new_tensor(TP_DTYPE_F32, 2, 3), *y = NULL;
+	struct tp_err err = TP_ERR_INIT;
+	const int axes[] = {0};
+
+	(void)state;
+	assert_int_equal(tp_tensor_fill(t, 3, TP_OVERFLOW_ERROR, &err), TP_OK);
+	assert_int_equal(
+	    tp_vmap(look_inside, NULL, axes,
+		(const struct tp_tensor *const *)&t, 1, axes, &y, 1, &err),
+	    TP_OK);
+	assert_true(*TP_TENSOR_AT(y, float, &err, 1, 2) == -3);
+	tp_tensor_free(y);
+	tp_tensor_free(t);
+}
+
 static void
 storages_grow_and_shrink(void **state)
 {
@@ -246,6 +296,7 @@ main(void)
 	    cmocka_unit_test(every_c_type_has_its_dtype),
 	    cmocka_unit_test(floats_without_a_c_type_are_codes),
 	    cmocka_unit_test(wrong_access_is_an_error),
+	    cmocka_unit_test(elements_are_not_read_inside_vmap),
 	    cmocka_unit_test(storages_grow_and_shrink),
 	    cmocka_unit_test(a_storage_that_cannot_grow_is_as_it_was),
 	};

@@ -7,6 +7,7 @@
 
 #include "tp/iter.h"
 #include "tp/layout.h"
+#include "tp/print.h"
 #include "tp/sparse.h"
 #include "tp/view.h"
 
@@ -155,6 +156,7 @@ misuse_is_refused(void **state)
 	struct tp_tensor *t = NULL, *w = NULL;
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_iter it;
+	char text[100] = "old";
 
 	(void)state;
 	assert_int_equal(tp_sparse_new(v, bad, grid, 2, &t, &err), TP_EARG);
@@ -177,6 +179,9 @@ misuse_is_refused(void **state)
 	    TP_EUNSUPPORTED);
 	assert_int_equal(tp_tensor_check_write(t, &err), TP_EUNSUPPORTED);
 	assert_null(w);
+	assert_null(tp_tensor_data(t));
+	assert_int_equal(tp_tensor_text(t, NULL, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
 	tp_tensor_free(t);
 }
 

@@ -42,7 +42,10 @@ struct tp_print_options {
  */
 typedef int tp_write_fn(void *ctx, const char *s, size_t n);
 
-/* opts may be NULL. No newline follows the last line. */
+/*
+ * opts may be NULL. No newline follows the last line. TP_EUNSUPPORTED for
+ * sparse tensors (tp_to_dense first) and for those inside tp_vmap.
+ */
 TP_API TP_NODISCARD enum tp_status tp_print(const struct tp_strided *s,
     const struct tp_print_options *opts, tp_write_fn *write, void *ctx,
     struct tp_err *err);
@@ -52,7 +55,7 @@ TP_API TP_NODISCARD enum tp_status tp_tensor_print(const struct tp_tensor *t,
 
 /*
  * The text into buf, cut to size - 1 bytes and ended with NUL; size 0 stores
- * nothing. Returns the length of the whole text.
+ * nothing. Returns the length of the whole text, 0 where tp_tensor_print fails.
  */
 TP_API size_t tp_tensor_text(const struct tp_tensor *t,
     const struct tp_print_options *opts, char *buf, size_t size);

@@ -67,8 +67,8 @@ TP_API bool tp_tensor_is_row_major(const struct tp_tensor *t);
 
 /*
  * The address of the first element; NULL when elements are narrower than a byte
- * and the first does not begin one, and for sparse tensors. _mut also NULL when
- * read-only.
+ * and the first does not begin one, for sparse tensors, and inside tp_vmap.
+ * _mut also NULL when read-only.
  */
 TP_API const void *tp_tensor_data(const struct tp_tensor *t);
 TP_API void *tp_tensor_data_mut(struct tp_tensor *t);
