@@ -14,6 +14,7 @@
 
 #include "tp/convert.h"
 
+#include "bits.h"
 #include "compare_block.h"
 #include "compiler.h"
 #include "number.h"
@@ -21,15 +22,6 @@
 #include "banned.h"
 
 #define LANES 32
-
-static double
-double_of(uint64_t bits)
-{
-	double x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
 
 /*
  * ---- the same bits ----
@@ -242,7 +234,7 @@ find_ends(const struct tpi_pairs *p, double atol, double rtol, uint64_t ulp,
 			  (uint64_t)(p->ulps[i] > ulp);
 	}
 	*e = (struct ends){n_equal, n_over, max_ulp,
-	    double_of((uint64_t)max_abs), double_of((uint64_t)max_rel)};
+	    tpi_f64_of((uint64_t)max_abs), tpi_f64_of((uint64_t)max_rel)};
 }
 
 /* sums[k] += x[i] * y[i] for the lane k of each i; n is a multiple of LANES. */

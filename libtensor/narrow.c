@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bits.h"
 #include "compiler.h"
 
 #include "banned.h"
@@ -81,24 +82,6 @@ pick(uint32_t mask, uint32_t yes, uint32_t no)
 	return (yes & mask) | (no & ~mask);
 }
 
-TPI_INLINE float
-float_of(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-TPI_INLINE uint32_t
-bits_of(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
-
 TPI_INLINE struct narrowed
 narrow(const struct narrow_format *f, uint32_t bits, struct beyond beyond,
     bool is_tame)
@@ -112,14 +95,15 @@ narrow(const struct narrow_format *f, uint32_t bits, struct beyond beyond,
 	uint32_t result = rounded & ~(2 * half - 1);
 	uint32_t sign = bits >> 31, nan = f->nan;
 
-	y.size = float_of(y.abs);
+	y.size = tpi_f32_of(y.abs);
 	if (f->bias < 127) {
 		const uint32_t magic = (127 + 1 - f->bias + shift) << 23;
 		uint32_t small = mask_if(y.abs < (127 + 1 - f->bias) << 23);
-		float sum = y.size + float_of(magic);
+		float sum = y.size + tpi_f32_of(magic);
 
-		code = pick(small, bits_of(sum) - magic, code);
-		result = pick(small, bits_of(sum - float_of(magic)), result);
+		code = pick(small, tpi_f32_bits(sum) - magic, code);
+		result =
+		    pick(small, tpi_f32_bits(sum - tpi_f32_of(magic)), result);
 	}
 
 	y.has_error = mask_if(y.abs != 0);
@@ -138,11 +122,12 @@ narrow(const struct narrow_format *f, uint32_t bits, struct beyond beyond,
 		}
 		code = pick(y.is_overflow, beyond.code, code);
 		code = pick(y.is_nan, nan, code);
-		result = pick(y.is_overflow, bits_of(f->max_value), result);
+		result =
+		    pick(y.is_overflow, tpi_f32_bits(f->max_value), result);
 		y.has_error = mask_if(y.abs - 1 < inf32 - 1) &
 			      (~y.is_overflow | mask_if(beyond.is_finite));
 	}
-	y.result = float_of(result);
+	y.result = tpi_f32_of(result);
 	y.magnitude = code;
 	if (f->nan >> (f->bits - 1))
 		sign &= mask_if(code != 0);
@@ -156,11 +141,11 @@ narrow_counted(const struct narrow_format *f, uint32_t bits,
     struct beyond beyond, bool is_tame, struct tpi_counts *c, uint32_t *max_rel)
 {
 	struct narrowed y = narrow(f, bits, beyond, is_tame);
-	uint32_t error = bits_of(y.result - y.size) & 0x7fffffff, rel;
+	uint32_t error = tpi_f32_bits(y.result - y.size) & 0x7fffffff, rel;
 
 	error &= y.has_error;
-	rel = bits_of(float_of(error) /
-		      float_of(pick(y.has_error, y.abs, bits_of(1.0f))));
+	rel = tpi_f32_bits(tpi_f32_of(error) / tpi_f32_of(pick(y.has_error,
+						   y.abs, tpi_f32_bits(1.0f))));
 	*max_rel = rel > *max_rel ? rel : *max_rel;
 	c->n_to_zero -= mask_if(y.magnitude == 0) & mask_if(y.abs != 0);
 	c->n_to_subnormal -=
@@ -193,7 +178,7 @@ is_tame_block(const struct narrow_format *f, const void *src, size_t n)
 
 		max = abs > max ? abs : max;
 	}
-	return max <= bits_of(f->max_value);
+	return max <= tpi_f32_bits(f->max_value);
 }
 
 /* Loops over codes of one type; `code_of` may use i. */
@@ -243,7 +228,7 @@ is_tame_block(const struct narrow_format *f, const void *src, size_t n)
 		else                                                       \
 			STORE_ALL(type, narrow_counted(f, load32(src, i),  \
 					    beyond, false, &c, &max_rel))  \
-		c.max_rel = (double)float_of(max_rel);                     \
+		c.max_rel = (double)tpi_f32_of(max_rel);                   \
 		*counts = c;                                               \
 	}                                                                  \
 	TPI_CLONES static void errors_##ID(double *restrict errors,        \

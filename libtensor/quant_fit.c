@@ -256,7 +256,7 @@ fit_range(const struct tp_quant_grid *grid, float low, float high, float *scale,
 	 * unused, or rounding products moves the range, one nearby.
 	 */
 	for (int i = 0; i < 64; i++) {
-		int z = zero_for(grid, low, s);
+		int z = zero_for(grid, low, s), step = (i - 1) / 2;
 
 		if (is_stable(grid, low, high, s, z)) {
 			*scale = s;
@@ -264,8 +264,7 @@ fit_range(const struct tp_quant_grid *grid, float low, float high, float *scale,
 			return;
 		}
 		/* The neighbours, then in turn below and above by 2^-15. */
-		s = plain *
-		    (1 + (float)((i - 1) / 2) * (i % 2 ? -0x1p-15f : 0x1p-15f));
+		s = plain * (1 + (float)step * (i % 2 ? -0x1p-15f : 0x1p-15f));
 		s = round_scale(grid->scale, (double)cut(s));
 		if (i < 2)
 			s = next_scale(grid->scale, plain, i == 1);

@@ -164,7 +164,11 @@ count_odd_bools(const uint8_t *p, size_t n)
 static size_t
 period_of(unsigned bits)
 {
-	return bits >= 8 ? bits / 8 : bits == 6 ? 3 : 1;
+	size_t whole = bits / 8;
+
+	if (whole > 0)
+		return whole;
+	return bits == 6 ? 3 : 1;
 }
 
 /* The pattern of a tensor all of whose elements are like the first. */

@@ -10,45 +10,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bits.h"
 #include "compiler.h"
 
 #include "banned.h"
-
-TPI_INLINE float
-float_of(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-TPI_INLINE uint32_t
-bits_of(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
-
-TPI_INLINE double
-double_of(uint64_t bits)
-{
-	double x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-TPI_INLINE uint64_t
-wide_bits_of(double x)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
 
 /* A subnormal f16 becomes 2^-14 plus itself, then 2^-14 is taken away. */
 TPI_INLINE uint32_t
@@ -60,7 +25,7 @@ widen_F16(uint16_t code)
 
 	normal = moved + (UINT32_C(112) << 23);
 	normal += abs >= 0x7c00 ? UINT32_C(112) << 23 : 0;
-	small = bits_of(float_of(moved + lowest) - float_of(lowest));
+	small = tpi_f32_bits(tpi_f32_of(moved + lowest) - tpi_f32_of(lowest));
 	return (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16;
 }
 
@@ -78,7 +43,7 @@ widen_F32(uint32_t bits)
 
 	return (bits & 0x7fffffff) > 0x7f800000
 		   ? nan
-		   : wide_bits_of((double)float_of(bits));
+		   : tpi_f64_bits((double)tpi_f32_of(bits));
 }
 
 /*
@@ -172,7 +137,7 @@ narrow(uint64_t bits, uint32_t beyond)
 	const uint64_t half_beyond = UINT64_C(0x47efffffefffffff);
 	struct narrowed y = {.abs = bits & (UINT64_MAX >> 1)};
 	uint32_t sign = (uint32_t)(bits >> 32) & (UINT32_C(1) << 31);
-	float rounded = (float)double_of(y.abs);
+	float rounded = (float)tpi_f64_of(y.abs);
 	uint32_t payload = (uint32_t)(y.abs >> 29) & 0x7fffff;
 	uint32_t abs, nan, over;
 	uint64_t counts;
@@ -183,16 +148,16 @@ narrow(uint64_t bits, uint32_t beyond)
 	nan = (uint32_t)y.is_nan;
 	over = (uint32_t)y.is_overflow;
 	payload |= 0x7f800000 | ((0 - (uint32_t)(payload == 0)) & 0x400000);
-	abs = (beyond & over) | (bits_of(rounded) & ~over);
+	abs = (beyond & over) | (tpi_f32_bits(rounded) & ~over);
 	abs = (payload & nan) | (abs & ~nan);
 	y.bits = abs | sign;
-	y.result = wide_bits_of((double)float_of(abs));
+	y.result = tpi_f64_bits((double)tpi_f32_of(abs));
 	counts = mask_if(y.abs - 1 < inf64 - 1) & mask_if(y.result < inf64);
-	y.error = wide_bits_of(double_of(y.result) - double_of(y.abs)) &
+	y.error = tpi_f64_bits(tpi_f64_of(y.result) - tpi_f64_of(y.abs)) &
 		  (UINT64_MAX >> 1) & counts;
 	y.error =
-	    wide_bits_of(double_of(y.error) /
-			 double_of(pick(counts, y.abs, wide_bits_of(1.0))));
+	    tpi_f64_bits(tpi_f64_of(y.error) /
+			 tpi_f64_of(pick(counts, y.abs, tpi_f64_bits(1.0))));
 	return y;
 }
 
@@ -255,7 +220,7 @@ count_F64(void *restrict dst, const void *restrict src, size_t n,
 	    .n_nan = (uint32_t)n_nan,
 	    .n_inf = (uint32_t)n_inf,
 	    .n_inexact = (uint32_t)n_inexact,
-	    .max_rel = double_of(max_rel),
+	    .max_rel = tpi_f64_of(max_rel),
 	};
 }
 
@@ -270,7 +235,7 @@ errors_F64(double *restrict errors, const void *restrict src, size_t n,
 		uint64_t bits;
 
 		memcpy(&bits, from + i * sizeof(bits), sizeof(bits));
-		errors[i] = double_of(narrow(bits, beyond).error);
+		errors[i] = tpi_f64_of(narrow(bits, beyond).error);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "tp/convert.h"
 #include "tp/parallel.h"
 
+#include "support/float_bits.h"
 #include "support/random.h"
 
 static const struct tp_compare_rule exact;
@@ -43,15 +44,6 @@ assert_near(double got, double want)
 {
 	if (!(fabs(got - want) <= 1e-12 * fabs(want)))
 		fail_msg("%.17g, expected %.17g", got, want);
-}
-
-static float
-float_of(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
 }
 
 /* The place of a float among all, both zeros being 0. */

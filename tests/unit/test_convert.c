@@ -10,17 +10,9 @@
 
 #include "tp/convert.h"
 
+#include "support/float_bits.h"
 #include "support/narrow.h"
 #include "support/random.h"
-
-static uint64_t
-f64_bits(double x)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
 
 /* One element converted; its code in the low bits of the result. */
 static uint64_t

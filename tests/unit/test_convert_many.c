@@ -7,16 +7,8 @@
 
 #include "tp/convert.h"
 
+#include "support/float_bits.h"
 #include "support/random.h"
-
-static uint64_t
-f64_bits(double x)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
 
 /*
  * Blocks of many f64 to f32, which a kernel of its own converts. What a finite

@@ -261,7 +261,7 @@ cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
 	int n;
 
 	/* '+' ends the options at the first operand. */
-	strcpy(p.shorts, app->commands ? "+:" : ":");
+	snprintf(p.shorts, sizeof(p.shorts), "%s", app->commands ? "+:" : ":");
 	opt_help = opt_version = false;
 	add_rows(&p, app->options);
 	add_rows(&p, cli_common_options);
