@@ -109,6 +109,9 @@ struct tp_reader {
 	void *priv;
 };
 
+/* An empty reader without format and files; NULL when there is no memory. */
+struct tp_reader *tpi_reader_new(const struct tp_open_options *options);
+
 /* Another file of the model, as it was opened; *index is its number. */
 enum tp_status tpi_reader_add_source(
     struct tp_reader *r, const char *path, size_t *index, struct tp_err *err);

@@ -143,6 +143,25 @@ open_source(struct tp_reader *r, const char *path, struct tp_err *err)
 	return rc;
 }
 
+struct tp_reader *
+tpi_reader_new(const struct tp_open_options *options)
+{
+	struct tp_reader *r = tp_mem_array(options->alloc, 1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->alloc = options->alloc;
+	r->limits = options->limits;
+	fill_limits(&r->limits);
+	r->flags = options->flags;
+	r->warn = options->warn;
+	r->warn_ctx = options->warn_ctx;
+	tpi_arena_init(&r->arena, r->alloc);
+	tp_map_init(&r->names, r->alloc);
+	tp_map_init(&r->meta_keys, r->alloc);
+	return r;
+}
+
 enum tp_status
 tp_open(const char *path, const struct tp_open_options *options,
     struct tp_reader **out, struct tp_err *err)
@@ -153,26 +172,15 @@ tp_open(const char *path, const struct tp_open_options *options,
 	struct tp_reader *r;
 
 	*out = NULL;
-	if (!options)
-		options = &none;
-	r = tp_mem_array(options->alloc, 1, sizeof(*r));
+	r = tpi_reader_new(options ? options : &none);
 	if (!r)
 		return tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a reader");
-	r->alloc = options->alloc;
-	r->limits = options->limits;
-	fill_limits(&r->limits);
-	r->flags = options->flags;
-	r->warn = options->warn;
-	r->warn_ctx = options->warn_ctx;
-	tpi_arena_init(&r->arena, r->alloc);
-	tp_map_init(&r->names, r->alloc);
-	tp_map_init(&r->meta_keys, r->alloc);
 
 	scope = tp_scope_begin("open input");
 	rc = open_source(r, path, err);
 	if (!rc)
-		rc = choose_format(r, options->format, err);
+		rc = choose_format(r, options ? options->format : NULL, err);
 	if (!rc)
 		rc = r->format->open(r, err);
 	tp_scope_end(&scope);

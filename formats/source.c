@@ -134,6 +134,18 @@ tpi_source_open(const struct tp_alloc *alloc, const char *path,
 	return tpi_source_from_fd(alloc, fd, path, out, err);
 }
 
+enum tp_status
+tpi_source_again(
+    const struct tpi_source *s, struct tpi_source **out, struct tp_err *err)
+{
+	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+
+	*out = NULL;
+	if (fd < 0)
+		return tp_fail_errno(err, TP_EIO, errno, "%s", s->path);
+	return tpi_source_from_fd(s->alloc, fd, s->path, out, err);
+}
+
 void
 tpi_source_close(struct tpi_source *s)
 {

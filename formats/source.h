@@ -34,6 +34,10 @@ enum tp_status tpi_source_open(const struct tp_alloc *alloc, const char *path,
 enum tp_status tpi_source_from_fd(const struct tp_alloc *alloc, int fd,
     const char *path, struct tpi_source **out, struct tp_err *err);
 
+/* The same file once more, with a descriptor of its own. */
+enum tp_status tpi_source_again(
+    const struct tpi_source *s, struct tpi_source **out, struct tp_err *err);
+
 /* NULL is allowed. */
 void tpi_source_close(struct tpi_source *s);
 

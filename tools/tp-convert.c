@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tp-convert.c - one or more model files into one of another format */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -179,35 +178,6 @@ static const struct cli_app app = {
     .check = check,
 };
 
-/* The signal that asks to stop; the work ends at its next step. */
-static volatile sig_atomic_t stop_signal;
-
-static void
-on_signal(int sig)
-{
-	stop_signal = sig;
-}
-
-static void
-catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		struct sigaction sa = {.sa_handler = on_signal};
-
-		/* A second one kills, should the first go unheard. */
-		sa.sa_flags = (int)SA_RESETHAND;
-		if (!sigaction(signals[i], NULL, &sa) &&
-		    sa.sa_handler == SIG_IGN)
-			continue;
-		sa = (struct sigaction){
-		    .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-		sigemptyset(&sa.sa_mask);
-		(void)sigaction(signals[i], &sa, NULL);
-	}
-}
-
 /* A tp_progress_fn; ctx is what was done at the last call. */
 static bool
 on_progress(void *ctx, uint64_t done, uint64_t total)
@@ -217,7 +187,7 @@ on_progress(void *ctx, uint64_t done, uint64_t total)
 	(void)total;
 	cli_progress_add(done - *last);
 	*last = done;
-	return !stop_signal;
+	return !cli_stopped();
 }
 
 /* One conversion: what is open, and what is told about it. */
@@ -494,12 +464,11 @@ main(int argc, char **argv)
 			    "file");
 		return CLI_USAGE;
 	}
-	catch_signals();
+	cli_catch_signals();
 	rc = convert(&j, argv + first, (size_t)(argc - 1 - first));
 	report(&j);
 	release(&j);
 	rc = cli_finish(rc);
-	if (stop_signal)
-		raise(stop_signal);
+	cli_end_by_signal();
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant_fit.c, quant_store.c, quant_error.c against their definitions */
+/* quant_fit.c, quant_store.c, quant_misfit.c against their definitions */
 #include "support/cmocka_all.h"
 
 #include <float.h>
@@ -511,39 +511,6 @@ agrees_with_tp_quantize(void **state)
 }
 
 static void
-errors_are_measured(void **state)
-{
-	float x[19] = {0}, y[19] = {0};
-	struct tp_quant_error e = {0}, whole = {0};
-
-	(void)state;
-	x[3] = y[3] = 3;
-	x[17] = 4;
-	y[17] = 3.5f;
-	x[18] = 1;
-	y[18] = 0.5f;
-	tp_quant_error_add(&whole, x, y, 19);
-	tp_quant_error_add(&e, x, y, 16);
-	tp_quant_error_add(&e, x + 16, y + 16, 3);
-	assert_memory_equal(&e, &whole, sizeof(e));
-	assert_int_equal(e.n, 19);
-	assert_true(e.max_abs == 0.5);
-	assert_int_equal(e.max_index, 17);
-	assert_true(tp_quant_error_rms(&e) == sqrt(0.5 / 19));
-	/* x² = 9 + 16 + 1, (x - y)² = 0.5: 10 log10 52 */
-	assert_true(fabs(tp_quant_error_sqnr(&e) - 17.160033436347992) < 1e-12);
-	assert_true(fabs(tp_quant_error_cosine(&e) -
-			 23.5 / sqrt(26 * (9 + 12.25 + 0.25))) < 1e-15);
-
-	e = (struct tp_quant_error){0};
-	tp_quant_error_add(&e, x, x, 19);
-	assert_true(isinf(tp_quant_error_sqnr(&e)));
-	assert_true(tp_quant_error_rms(&e) == 0);
-	e = (struct tp_quant_error){0};
-	assert_true(tp_quant_error_cosine(&e) == 1);
-}
-
-static void
 impossible_groups_are_refused(void **state)
 {
 	struct tp_quant_groups g = {.outer = 77};
@@ -581,7 +548,6 @@ main(void)
 	    cmocka_unit_test(what_is_not_finite_is_found),
 	    cmocka_unit_test(pieces_do_not_matter),
 	    cmocka_unit_test(agrees_with_tp_quantize),
-	    cmocka_unit_test(errors_are_measured),
 	    cmocka_unit_test(impossible_groups_are_refused),
 	};
 

@@ -157,6 +157,19 @@ bool cli_int_parse(const char *text, int64_t *out);
 extern const struct cli_option cli_common_options[];
 
 /*
+ * ---- long jobs ----
+ */
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP (unless ignored) make cli_stopped true
+ * instead of ending the program; a second one ends it. After cli_finish
+ * cli_end_by_signal ends it as the signal would have.
+ */
+void cli_catch_signals(void);
+bool cli_stopped(void);
+void cli_end_by_signal(void);
+
+/*
  * ---- messages and the end ----
  */
 

@@ -6,7 +6,7 @@
  *  2. First pass: tp_quant_range_add for each piece, in any order.
  *  3. tp_quant_fit for each group: a scale and a zero point.
  *  4. Second pass: tp_quant_store makes codes, tp_quant_load gives the numbers
- *     that they stand for, tp_quant_error_add tells how far off those are.
+ *     that they stand for; tp/compare.h tells how far off those are.
  *
  * Elements are f32 (the narrower floats are that exactly). code * scale is
  * rounded once to f32, x / scale too, as ONNX does; codes are rounded to
@@ -140,30 +140,5 @@ TP_API uint64_t tp_quant_store(const struct tp_quant_groups *g,
 TP_API void tp_quant_load(const struct tp_quant_groups *g, bool is_signed,
     uint64_t first_group, uint64_t first, const int8_t *codes, size_t n,
     const float *scale, const int16_t *zero, float *x);
-
-/*
- * ---- errors ----
- */
-
-/*
- * Start with zeros. Pieces come in order, each but the last a multiple of
- * TP_QUANT_LANES elements.
- */
-#define TP_QUANT_LANES 8
-struct tp_quant_error {
-	uint64_t n;
-	double max_abs;	    /* of x - y */
-	uint64_t max_index; /* the first element that has it */
-	double error2[TP_QUANT_LANES], x2[TP_QUANT_LANES];
-	double y2[TP_QUANT_LANES], xy[TP_QUANT_LANES];
-};
-
-TP_API void tp_quant_error_add(
-    struct tp_quant_error *e, const float *x, const float *y, size_t n);
-TP_API double tp_quant_error_rms(const struct tp_quant_error *e);
-/* 10 log10(sum x² / sum (x - y)²): infinite when nothing is lost. */
-TP_API double tp_quant_error_sqnr(const struct tp_quant_error *e);
-/* 1 when both are zero, 0 when one is. */
-TP_API double tp_quant_error_cosine(const struct tp_quant_error *e);
 
 #endif

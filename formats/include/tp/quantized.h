@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tp/quantized.h - a reader whose tensors are narrowed, or widened again
+ *
+ *  1. tp_open a model.
+ *  2. tp_quantize_reader asks for each entry what is to become of it, chooses
+ *     scales, measures what is lost, and gives another reader: of the same
+ *     model with codes, scales and zero points in place of the chosen floats.
+ *  3. tp_quantized_item tells what was done to each entry.
+ *  4. Use the reader as any other: tp/transfer.h writes it to a file. Codes are
+ *     computed while they are read, in memory that does not grow with tensors.
+ *  5. tp_close it, then the one underneath.
+ *
+ * The same input and options give the same bytes and figures for any number of
+ * threads.
+ */
+#ifndef TP_QUANTIZED_H
+#define TP_QUANTIZED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tp/compare.h"
+#include "tp/error.h"
+#include "tp/format.h"
+#include "tp/macros.h"
+#include "tp/quant_fit.h"
+
+enum tp_calibrate {
+	TP_CALIBRATE_MINMAX, /* all values fit */
+	TP_CALIBRATE_MSE,    /* the range whose squared error is least */
+};
+
+/* What is to become of an entry. */
+struct tp_recipe {
+	const struct tp_scheme *scheme; /* NULL: it is kept as it is */
+	const char *why;		/* it is kept; a string that stays */
+	bool symmetric;
+	enum tp_quant_per per;
+	unsigned axis;
+	uint64_t block;
+	enum tp_calibrate calibrate;
+	bool keep_nonfinite; /* keep it when a value is NaN or infinite */
+};
+
+/* What became of it. The figures are there unless it is kept and of no use. */
+struct tp_quantized_item {
+	struct tp_str name;
+	size_t source; /* entry of the reader underneath */
+	struct tp_recipe recipe;
+	bool measured;
+	struct tp_compare errors; /* b: the numbers before */
+	uint64_t n_saturated;
+	uint64_t n_groups, n_zero_groups; /* scales; of them for zeros only */
+	float least_scale, most_scale;	  /* by magnitude */
+	uint64_t nbytes_before, nbytes_after; /* scales and zero points too */
+};
+
+/* Fill in the recipe, which arrives as zeros. A failure ends it all. */
+typedef enum tp_status tp_recipe_fn(void *ctx, const struct tp_reader *r,
+    size_t entry, struct tp_recipe *recipe, struct tp_err *err);
+/* NULL, or why an entry that was measured is to be kept after all. */
+typedef const char *tp_accept_fn(
+    void *ctx, const struct tp_quantized_item *item);
+
+struct tp_quantize_options {
+	tp_recipe_fn *recipe;
+	tp_accept_fn *accept; /* NULL: everything */
+	void *ctx;
+	/*
+	 * Say what belongs together in quantizer records, which native files
+	 * hold; else in metadata: TP_QUANTIZED_KEY, a JSON object.
+	 */
+	bool records;
+	uint64_t max_memory; /* 0: 64 MiB */
+	unsigned n_threads;  /* 0: one for each processor */
+	const struct tp_alloc *alloc;
+	/* Called from any thread after some elements; false stops the work. */
+	bool (*proceed)(void *ctx);
+};
+
+#define TP_QUANTIZED_KEY "tp.quantization"
+
+/*
+ * TP_ERANGE names the tensor and index of a value that is not finite;
+ * TP_EUNSUPPORTED: a scale's name is taken, or blocks across a tensor do not
+ * fit into memory. An attached graph is left out when anything is narrowed.
+ */
+TP_API TP_NODISCARD enum tp_status tp_quantize_reader(struct tp_reader *r,
+    const struct tp_quantize_options *options, struct tp_reader **out,
+    struct tp_err *err);
+
+/* Of each entry of the reader underneath in order; NULL past the last. */
+TP_API const struct tp_quantized_item *tp_quantized_item(
+    const struct tp_reader *r, size_t i);
+
+#endif

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quantize_reader.c - a reader over a reader, with tensors narrowed
+ *
+ * It has the files and storages of the one underneath, under the same numbers,
+ * so that what is kept is still copied as it lies; computed storages follow.
+ */
+#include "quantize.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tp/json.h"
+#include "tp/parallel.h"
+
+#include "banned.h"
+
+/* What a computed storage holds. */
+struct computed {
+	size_t narrow;
+	enum tpi_narrow_part part;
+};
+
+struct quantized {
+	struct tp_reader *inner;
+	struct tp_quantize_options options;
+	size_t n; /* entries of the reader underneath */
+	struct tp_quantized_item *items;
+	struct tpi_narrow *narrows;
+	struct result {
+		enum tp_status status;
+		bool nonfinite;
+		struct tp_err err;
+	} * results;
+	size_t *place;	  /* of each entry in the new reader */
+	size_t *storages; /* of each entry and part, or TP_NONE */
+	size_t *first_of; /* for each storage: entry seen first, or TP_NONE */
+	struct computed *computed;
+	size_t n_kept_storages, n_computed;
+};
+
+static enum tp_status
+no_memory(struct tp_err *err)
+{
+	return tp_fail(
+	    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a quantized model");
+}
+
+/*
+ * ---- the format's functions ----
+ */
+
+static enum tp_status
+quantized_stream(
+    struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err)
+{
+	struct quantized *q = r->priv;
+	const struct computed *c;
+
+	if (i < q->n_kept_storages)
+		return tp_stream_storage(q->inner, i, out, err);
+	c = &q->computed[i - q->n_kept_storages];
+	return tpi_narrow_stream(
+	    &q->narrows[c->narrow], c->part, q->options.n_threads, out, err);
+}
+
+static enum tp_status
+quantized_attach(struct tp_reader *r, size_t i, struct tp_err *err)
+{
+	struct quantized *q = r->priv;
+	size_t k = 0;
+
+	while (tp_str_cmp(
+	    tp_reader_attachment_name(q->inner, k), r->attachments[i].name))
+		k++;
+	return tp_reader_attachment(q->inner, k, &r->attachments[i], err);
+}
+
+static void
+quantized_close(struct tp_reader *r)
+{
+	struct quantized *q = r->priv;
+
+	for (size_t i = 0; q && q->narrows && i < q->n; i++) {
+		struct tpi_narrow *n = &q->narrows[i];
+		size_t count = (size_t)n->groups.n_groups;
+
+		if (n->scale)
+			tp_mem_free(r->alloc, n->scale, count, sizeof(float));
+		if (n->zero)
+			tp_mem_free(r->alloc, n->zero, count, sizeof(int16_t));
+	}
+}
+
+static const struct tp_format quantized_format = {
+    .name = "quantized",
+    .stream = quantized_stream,
+    .attach = quantized_attach,
+    .close = quantized_close,
+};
+
+/*
+ * ---- what becomes of each entry ----
+ */
+
+static bool
+is_real(enum tp_dtype dtype)
+{
+	return dtype == TP_DTYPE_F16 || dtype == TP_DTYPE_BF16 ||
+	       dtype == TP_DTYPE_F32 || dtype == TP_DTYPE_F64;
+}
+
+static enum tp_status
+keep_scales(struct tpi_narrow *n, struct tp_err *err)
+{
+	size_t count = (size_t)n->groups.n_groups;
+
+	n->scale = tp_mem_array(n->alloc, count, sizeof(*n->scale));
+	n->zero = tp_mem_array(n->alloc, count, sizeof(*n->zero));
+	return n->scale && n->zero ? TP_OK : no_memory(err);
+}
+
+/* Ask, and get ready to measure. */
+static enum tp_status
+ask(struct quantized *q, size_t i, struct tp_err *err)
+{
+	const struct tp_entry *e = tp_reader_entry(q->inner, i);
+	struct tp_quantized_item *item = &q->items[i];
+	struct tpi_narrow *n = &q->narrows[i];
+	struct tp_recipe *recipe = &item->recipe;
+	enum tp_status rc;
+
+	item->name = e->name;
+	item->source = i;
+	item->nbytes_before = item->nbytes_after = e->nbytes;
+	if (q->place[i]) {
+		recipe->why = "it is the scale or zero point of another";
+		return TP_OK;
+	}
+	rc = q->options.recipe(q->options.ctx, q->inner, i, recipe, err);
+	if (rc || !recipe->scheme)
+		return rc;
+	if (!is_real(e->dtype) || e->n_elems == 0)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': elements of dtype %s cannot be narrowed",
+		    TP_BRIEF(e->name), tp_dtype_name(e->dtype));
+	*n = (struct tpi_narrow){
+	    .alloc = q->options.alloc,
+	    .r = q->inner,
+	    .entry = i,
+	    .e = e,
+	    .recipe = *recipe,
+	    .grid = tp_quant_grid_of(recipe->scheme, recipe->symmetric),
+	    .proceed = q->options.proceed,
+	    .ctx = q->options.ctx,
+	    .max_memory = q->options.max_memory,
+	};
+	if (tpi_narrow_casts(n))
+		return TP_OK;
+	rc = tp_quant_groups_init(&n->groups, e->shape, e->rank, recipe->per,
+	    recipe->axis, recipe->block, err);
+	if (rc || tpi_narrow_by_chunk(n))
+		return rc;
+	return keep_scales(n, err);
+}
+
+/* A tp_part_fn. */
+static void
+measure_one(void *ctx, size_t i)
+{
+	struct quantized *q = ctx;
+	struct result *result = &q->results[i];
+
+	if (q->items[i].recipe.scheme)
+		result->status = tpi_measure(&q->narrows[i], &q->items[i],
+		    &result->nonfinite, &result->err);
+}
+
+static enum tp_status
+count_bytes(struct quantized *q, size_t i, struct tp_err *err)
+{
+	struct tpi_narrow *n = &q->narrows[i];
+	struct tp_quantized_item *item = &q->items[i];
+
+	item->nbytes_after = 0;
+	for (int part = 0; part < TPI_N_PARTS; part++) {
+		enum tp_dtype dtype =
+		    tpi_narrow_dtype(n, (enum tpi_narrow_part)part);
+		uint64_t nbytes = 0;
+		enum tp_status rc;
+
+		if (dtype == TP_DTYPE_NONE)
+			continue;
+		rc = tp_dtype_nbytes(dtype,
+		    tpi_narrow_count(n, (enum tpi_narrow_part)part), &nbytes,
+		    err);
+		if (rc)
+			return rc;
+		item->nbytes_after += nbytes;
+	}
+	return TP_OK;
+}
+
+/* Look at what was measured: fail, keep as it is, or go on. */
+static enum tp_status
+judge(struct quantized *q, size_t i, struct tp_err *err)
+{
+	struct tp_quantized_item *item = &q->items[i];
+	struct result *result = &q->results[i];
+	const char *why = NULL;
+
+	if (!item->recipe.scheme)
+		return TP_OK;
+	if (result->nonfinite && item->recipe.keep_nonfinite) {
+		item->recipe.scheme = NULL;
+		item->recipe.why = "a value is NaN or infinite";
+		return TP_OK;
+	}
+	if (result->status) {
+		if (err)
+			*err = result->err;
+		return result->status;
+	}
+	if (count_bytes(q, i, err))
+		return TP_ELIMIT;
+	if (q->options.accept)
+		why = q->options.accept(q->options.ctx, item);
+	if (why) {
+		item->recipe.scheme = NULL;
+		item->recipe.why = why;
+		item->nbytes_after = item->nbytes_before;
+	}
+	return TP_OK;
+}
+
+/* Mark, by a place that is not 0, what belongs to quantizers already. */
+static void
+mark_parts(struct quantized *q)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		const struct tp_quant_info *info =
+		    tp_reader_entry(q->inner, i)->quant;
+
+		if (!info)
+			continue;
+		q->place[info->scale] = 1;
+		if (info->zero_point != TP_NONE)
+			q->place[info->zero_point] = 1;
+	}
+}
+
+static enum tp_status
+decide(struct quantized *q, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	mark_parts(q);
+	for (size_t i = 0; !rc && i < q->n; i++)
+		rc = ask(q, i, err);
+	if (rc)
+		return rc;
+	tp_parallel(q->options.n_threads, q->n, measure_one, q);
+	for (size_t i = 0; !rc && i < q->n; i++)
+		rc = judge(q, i, err);
+	return rc;
+}
+
+/*
+ * ---- the new reader ----
+ */
+
+static enum tp_status
+copy_files(
+    struct tp_reader *r, const struct tp_reader *inner, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; !rc && i < inner->n_sources; i++) {
+		struct tpi_source *source = NULL;
+		size_t index;
+
+		rc = tpi_source_again(inner->sources[i], &source, err);
+		if (!rc)
+			rc = tpi_reader_adopt_source(r, source, &index, err);
+	}
+	for (size_t i = 0; !rc && i < inner->n_storages; i++) {
+		size_t index;
+
+		rc = tpi_reader_add_storage(
+		    r, &inner->storages[i], TP_STR(""), &index, err);
+	}
+	for (size_t i = 0; !rc && i < inner->n_meta; i++)
+		rc = tpi_reader_add_meta(r, inner->meta[i].key,
+		    inner->meta[i].value, TP_NO_OFFSET, err);
+	return rc;
+}
+
+static bool
+same_recipe(const struct tp_recipe *a, const struct tp_recipe *b)
+{
+	return a->scheme == b->scheme && a->symmetric == b->symmetric &&
+	       a->per == b->per && a->axis == b->axis && a->block == b->block &&
+	       a->calibrate == b->calibrate;
+}
+
+static bool
+same_view(const struct tp_entry *a, const struct tp_entry *b)
+{
+	size_t dims = a->rank * sizeof(int64_t);
+
+	return a->storage == b->storage && a->dtype == b->dtype &&
+	       a->first == b->first && a->rank == b->rank && !a->sparse &&
+	       !b->sparse && !a->strides == !b->strides &&
+	       (!dims ||
+		   (!memcmp(a->shape, b->shape, dims) &&
+		       (!a->strides || !memcmp(a->strides, b->strides, dims))));
+}
+
+/* The entry whose computed storages this one can share: itself, if none. */
+static size_t
+twin_of(struct quantized *q, size_t i)
+{
+	const struct tp_entry *e = q->narrows[i].e;
+	size_t *first = &q->first_of[e->storage];
+
+	if (*first == TP_NONE)
+		*first = i;
+	return same_view(q->narrows[*first].e, e) &&
+		       same_recipe(
+			   &q->items[*first].recipe, &q->items[i].recipe)
+		   ? *first
+		   : i;
+}
+
+static enum tp_status
+add_computed(struct tp_reader *r, struct quantized *q, size_t i,
+    enum tpi_narrow_part part, struct tp_err *err)
+{
+	const struct tpi_narrow *n = &q->narrows[i];
+	struct tp_storage_info info = {.encoding = TP_ENC_OTHER,
+	    .file = q->inner->storages[n->e->storage].file};
+	enum tp_status rc = tp_dtype_nbytes(tpi_narrow_dtype(n, part),
+	    tpi_narrow_count(n, part), &info.nbytes, err);
+
+	if (!rc)
+		rc = tpi_reader_add_storage(r, &info, n->e->name,
+		    &q->storages[i * TPI_N_PARTS + part], err);
+	if (!rc)
+		q->computed[q->n_computed++] = (struct computed){i, part};
+	return rc;
+}
+
+/* Name and shape of a part. */
+static enum tp_status
+name_part(struct tp_reader *r, const struct tpi_narrow *n,
+    enum tpi_narrow_part part, struct tp_entry *e, struct tp_err *err)
+{
+	struct tp_str suffix =
+	    part == TPI_SCALES ? TP_STR("_scale") : TP_STR("_zero_point");
+	int64_t *shape;
+	char *name;
+
+	if (part == TPI_CODES)
+		return TP_OK;
+	name = tpi_arena_array(&r->arena, e->name.len + suffix.len, 1);
+	shape = tpi_arena_array(&r->arena, e->rank + 1, sizeof(*shape));
+	if (!name || !shape)
+		return no_memory(err);
+	memcpy(name, e->name.s, e->name.len);
+	memcpy(name + e->name.len, suffix.s, suffix.len);
+	e->name = (struct tp_str){name, e->name.len + suffix.len};
+	if (tp_reader_find(n->r, e->name) != TP_NONE)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "tensor '%s' is there already; it would be a part of '%s'",
+		    TP_BRIEF(e->name), TP_BRIEF(n->e->name));
+	for (unsigned d = 0; d < e->rank; d++)
+		shape[d] = e->shape[d];
+	if (n->recipe.per == TP_PER_BLOCK) {
+		shape[n->recipe.axis] = (int64_t)n->groups.n_blocks;
+	} else {
+		e->rank = n->recipe.per == TP_PER_CHANNEL ? 1 : 0;
+		shape[0] = (int64_t)n->groups.n_groups;
+	}
+	e->shape = shape;
+	return TP_OK;
+}
+
+static enum tp_status
+add_part(struct tp_reader *r, struct quantized *q, size_t i, size_t twin,
+    enum tpi_narrow_part part, struct tp_err *err)
+{
+	const struct tpi_narrow *n = &q->narrows[i];
+	struct tp_entry e = {.name = n->e->name,
+	    .dtype = tpi_narrow_dtype(n, part),
+	    .rank = n->e->rank,
+	    .shape = n->e->shape};
+	enum tp_status rc = TP_OK;
+
+	if (e.dtype == TP_DTYPE_NONE)
+		return TP_OK;
+	if (twin == i)
+		rc = add_computed(r, q, i, part, err);
+	if (!rc)
+		rc = name_part(r, n, part, &e, err);
+	e.storage = q->storages[twin * TPI_N_PARTS + part];
+	return rc ? rc : tpi_reader_add(r, &e, TP_NO_OFFSET, err);
+}
+
+/* Codes, scales and zero points, one after the other. */
+static enum tp_status
+add_narrowed(
+    struct tp_reader *r, struct quantized *q, size_t i, struct tp_err *err)
+{
+	const struct tpi_narrow *n = &q->narrows[i];
+	struct tp_quant_info info = {.per = n->recipe.per,
+	    .axis = n->recipe.axis,
+	    .block = n->recipe.block,
+	    .scale = r->n_entries + 1,
+	    .zero_point = TP_NONE};
+	size_t twin = twin_of(q, i), at = r->n_entries;
+	enum tp_status rc = TP_OK;
+
+	for (int part = 0; !rc && part < TPI_N_PARTS; part++)
+		rc = add_part(r, q, i, twin, (enum tpi_narrow_part)part, err);
+	if (rc || tpi_narrow_casts(n) || !q->options.records)
+		return rc;
+	if (tpi_narrow_dtype(n, TPI_ZEROS) != TP_DTYPE_NONE)
+		info.zero_point = at + 2;
+	return tpi_reader_set_quant(r, at, &info, err);
+}
+
+static enum tp_status
+add_entries(struct tp_reader *r, struct quantized *q, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; !rc && i < q->n; i++) {
+		q->place[i] = r->n_entries;
+		rc = q->items[i].recipe.scheme
+			 ? add_narrowed(r, q, i, err)
+			 : tpi_reader_add(r, tp_reader_entry(q->inner, i),
+			       TP_NO_OFFSET, err);
+	}
+	/* Quantizers that were there before, their tensors renumbered. */
+	for (size_t i = 0; !rc && i < q->n; i++) {
+		const struct tp_quant_info *old =
+		    tp_reader_entry(q->inner, i)->quant;
+		struct tp_quant_info info;
+
+		if (!old)
+			continue;
+		info = *old;
+		info.scale = q->place[old->scale];
+		if (old->zero_point != TP_NONE)
+			info.zero_point = q->place[old->zero_point];
+		rc = tpi_reader_set_quant(r, q->place[i], &info, err);
+	}
+	return rc;
+}
+
+/*
+ * ---- metadata ----
+ */
+
+struct text {
+	const struct tp_alloc *alloc;
+	char *s;
+	size_t len, cap;
+};
+
+/* A tp_json_write_fn. */
+static int
+append(void *ctx, const char *s, size_t n)
+{
+	struct text *t = ctx;
+
+	if (n > t->cap - t->len) {
+		size_t cap = t->cap * 2 + n;
+		char *grown = tp_mem_grow(t->alloc, t->s, t->cap, cap, 1);
+
+		if (!grown)
+			return -1;
+		t->s = grown;
+		t->cap = cap;
+	}
+	memcpy(t->s + t->len, s, n);
+	t->len += n;
+	return 0;
+}
+
+static void
+put_narrowed(struct tp_json *j, const struct tp_reader *r, size_t at,
+    const struct tpi_narrow *n)
+{
+	tp_json_key_str(j, n->e->name);
+	tp_json_object_begin(j);
+	tp_json_key(j, "scheme");
+	tp_json_text(j, n->recipe.scheme->name);
+	if (!tpi_narrow_casts(n)) {
+		tp_json_key(j, "per");
+		tp_json_text(j, tp_quant_per_name(n->recipe.per));
+		if (n->recipe.per != TP_PER_TENSOR) {
+			tp_json_key(j, "axis");
+			tp_json_u64(j, n->recipe.axis);
+		}
+		if (n->recipe.per == TP_PER_BLOCK) {
+			tp_json_key(j, "block");
+			tp_json_u64(j, n->recipe.block);
+		}
+		tp_json_key(j, "scale");
+		tp_json_str(j, r->entries[at + 1].name);
+		if (tpi_narrow_dtype(n, TPI_ZEROS) != TP_DTYPE_NONE) {
+			tp_json_key(j, "zero_point");
+			tp_json_str(j, r->entries[at + 2].name);
+		}
+	}
+	tp_json_object_end(j);
+}
+
+/* {"version":1,"tensors":{NAME:{…},…}} */
+static enum tp_status
+add_record(struct tp_reader *r, const struct quantized *q, struct tp_err *err)
+{
+	struct text t = {.alloc = r->alloc};
+	enum tp_status rc;
+	struct tp_json j;
+
+	tp_json_init(&j, append, &t, TP_JSON_COMPACT);
+	tp_json_object_begin(&j);
+	tp_json_key(&j, "version");
+	tp_json_u64(&j, 1);
+	tp_json_key(&j, "tensors");
+	tp_json_object_begin(&j);
+	for (size_t i = 0; i < q->n; i++)
+		if (q->items[i].recipe.scheme)
+			put_narrowed(&j, r, q->place[i], &q->narrows[i]);
+	tp_json_object_end(&j);
+	tp_json_object_end(&j);
+	if (tp_json_finish(&j))
+		rc = no_memory(err);
+	else
+		rc = tpi_reader_add_meta(r, TP_STR(TP_QUANTIZED_KEY),
+		    (struct tp_str){t.s, t.len}, TP_NO_OFFSET, err);
+	tp_mem_free(t.alloc, t.s, t.cap, 1);
+	return rc;
+}
+
+static enum tp_status
+add_attachments(struct tp_reader *r, const struct quantized *q, bool any,
+    struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; !rc && i < q->inner->n_attachments; i++) {
+		struct tp_str name = q->inner->attachments[i].name;
+
+		if (!any || tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
+			rc = tpi_reader_add_attachment(r, name, err);
+	}
+	return rc;
+}
+
+static enum tp_status
+build(struct tp_reader *r, struct quantized *q, struct tp_err *err)
+{
+	enum tp_status rc = copy_files(r, q->inner, err);
+	bool any = false;
+
+	for (size_t i = 0; i < q->n; i++)
+		any |= q->items[i].recipe.scheme != NULL;
+	if (!rc)
+		rc = add_entries(r, q, err);
+	if (!rc && any)
+		rc = add_record(r, q, err);
+	if (!rc)
+		rc = add_attachments(r, q, any, err);
+	return rc;
+}
+
+/* Everything but scales lives in the arena of the new reader. */
+static struct quantized *
+new_quantized(struct tp_reader *r, struct tp_reader *inner,
+    const struct tp_quantize_options *options)
+{
+	struct tpi_arena *a = &r->arena;
+	struct quantized *q = tpi_arena_array(a, 1, sizeof(*q));
+	size_t n = tp_reader_n_entries(inner);
+
+	if (!q)
+		return NULL;
+	q->inner = inner;
+	q->options = *options;
+	if (!q->options.max_memory)
+		q->options.max_memory = (uint64_t)64 << 20;
+	q->n_kept_storages = tp_reader_n_storages(inner);
+	q->items = tpi_arena_array(a, n, sizeof(*q->items));
+	q->narrows = tpi_arena_array(a, n, sizeof(*q->narrows));
+	q->results = tpi_arena_array(a, n, sizeof(*q->results));
+	q->place = tpi_arena_array(a, n, sizeof(*q->place));
+	q->storages = tpi_arena_array(a, n, TPI_N_PARTS * sizeof(*q->storages));
+	q->computed = tpi_arena_array(a, n, TPI_N_PARTS * sizeof(*q->computed));
+	q->first_of =
+	    tpi_arena_array(a, q->n_kept_storages, sizeof(*q->first_of));
+	if (!q->items || !q->narrows || !q->results || !q->place ||
+	    !q->storages || !q->computed || !q->first_of)
+		return NULL;
+	for (size_t i = 0; i < q->n_kept_storages; i++)
+		q->first_of[i] = TP_NONE;
+	q->n = n;
+	return q;
+}
+
+enum tp_status
+tp_quantize_reader(struct tp_reader *inner,
+    const struct tp_quantize_options *options, struct tp_reader **out,
+    struct tp_err *err)
+{
+	const struct tp_open_options open = {.alloc = options->alloc,
+	    .flags = inner->flags,
+	    .limits = inner->limits,
+	    .warn = inner->warn,
+	    .warn_ctx = inner->warn_ctx};
+	struct quantized *q = NULL;
+	struct tp_reader *r;
+	enum tp_status rc = TP_OK;
+
+	*out = NULL;
+	for (size_t i = 0; i < tp_reader_n_meta(inner); i++)
+		if (!tp_str_cmp(tp_reader_meta(inner, i)->key,
+			TP_STR(TP_QUANTIZED_KEY)))
+			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+			    "the model is quantized already; --dequantize it "
+			    "first");
+	r = tpi_reader_new(&open);
+	if (!r)
+		return no_memory(err);
+	r->format = &quantized_format;
+	q = new_quantized(r, inner, options);
+	r->priv = q;
+	rc = q ? decide(q, err) : no_memory(err);
+	if (!rc)
+		rc = build(r, q, err);
+	if (rc) {
+		tp_close(r);
+		return rc;
+	}
+	*out = r;
+	return TP_OK;
+}
+
+const struct tp_quantized_item *
+tp_quantized_item(const struct tp_reader *r, size_t i)
+{
+	const struct quantized *q = r->priv;
+
+	return r->format == &quantized_format && i < q->n ? &q->items[i] : NULL;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize_walk.c - the elements of an entry as f32, chunk by chunk */
+#include "quantize.h"
+
+#include <inttypes.h>
+
+#include "tp/checked.h"
+#include "tp/convert.h"
+#include "tp/endian.h"
+
+#include "banned.h"
+
+/* What tp/compare.h wants to be given at a time. */
+#define CHUNK ((size_t)TP_COMPARE_CHUNK)
+
+/* The number of the first element of a block. */
+static uint64_t
+element_of(const struct tp_quant_groups *g, uint64_t block)
+{
+	uint64_t row = block / g->n_blocks, at = block % g->n_blocks;
+
+	return (row * g->size + at * g->block) * g->inner;
+}
+
+static uint64_t
+count_blocks(const struct tp_quant_groups *g)
+{
+	return g->inner ? g->n_groups / g->inner : 0;
+}
+
+/* How much is a chunk? */
+static enum tp_status
+size_chunk(struct tpi_walk *w, struct tp_err *err)
+{
+	const struct tp_quant_groups *g = &w->n->groups;
+	uint64_t limit = w->n->max_memory / 32, elems;
+
+	w->max = CHUNK;
+	if (!tpi_narrow_by_chunk(w->n))
+		return TP_OK;
+	elems = g->block < g->size ? g->block : g->size;
+	/* Not more than all elements, which were counted. */
+	elems *= g->inner;
+	if (elems > CHUNK && elems > limit)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "tensor '%s': %" PRIu64
+		    " elements of one row of blocks do not fit into the memory "
+		    "allowed; choose a later axis",
+		    TP_BRIEF(w->n->e->name), elems);
+	w->blocks = elems && elems < CHUNK ? CHUNK / elems : 1;
+	w->max = elems < CHUNK ? CHUNK : (size_t)elems;
+	return TP_OK;
+}
+
+size_t
+tpi_walk_max_groups(const struct tpi_walk *w)
+{
+	uint64_t n = w->blocks * w->n->groups.inner;
+
+	return (size_t)(n < w->n->groups.n_groups ? n : w->n->groups.n_groups);
+}
+
+enum tp_status
+tpi_walk_open(
+    struct tpi_walk *w, const struct tpi_narrow *n, struct tp_err *err)
+{
+	unsigned size = tp_dtype_bits(n->e->dtype) / 8;
+	enum tp_status rc;
+
+	*w = (struct tpi_walk){.n = n};
+	rc = size_chunk(w, err);
+	if (rc)
+		return rc;
+	w->x = tp_mem_array(n->alloc, w->max, sizeof(*w->x));
+	if (n->e->dtype != TP_DTYPE_F32) {
+		w->raw_nbytes = w->max * size;
+		w->raw = tp_mem_array(n->alloc, w->raw_nbytes, 1);
+	}
+	if (!w->x || (w->raw_nbytes && !w->raw))
+		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "no memory to read a tensor in pieces");
+	if (!rc)
+		rc = tp_stream_entry(n->r, n->entry, &w->s, err);
+	if (rc)
+		tpi_walk_close(w);
+	return rc;
+}
+
+void
+tpi_walk_close(struct tpi_walk *w)
+{
+	tp_stream_close(w->s);
+	if (w->x)
+		tp_mem_free(w->n->alloc, w->x, w->max, sizeof(*w->x));
+	if (w->raw)
+		tp_mem_free(w->n->alloc, w->raw, w->raw_nbytes, 1);
+	*w = (struct tpi_walk){.n = w->n};
+}
+
+/* Which elements are next? */
+static void
+move_on(struct tpi_walk *w)
+{
+	const struct tp_quant_groups *g = &w->n->groups;
+	uint64_t end, total;
+
+	if (!tpi_narrow_by_chunk(w->n)) {
+		w->first = w->next;
+		w->n_elems = w->n->e->n_elems - w->next < CHUNK
+				 ? (size_t)(w->n->e->n_elems - w->next)
+				 : CHUNK;
+		w->next += w->n_elems;
+		return;
+	}
+	total = count_blocks(g);
+	end = total - w->next < w->blocks ? total : w->next + w->blocks;
+	w->first = element_of(g, w->next);
+	w->n_elems = (size_t)(element_of(g, end) - w->first);
+	w->first_group = w->next * g->inner;
+	w->n_groups = (end - w->next) * g->inner;
+	w->next = end;
+}
+
+enum tp_status
+tpi_walk_next(struct tpi_walk *w, bool *more, struct tp_err *err)
+{
+	enum tp_dtype dtype = w->n->e->dtype;
+	unsigned size = tp_dtype_bits(dtype) / 8;
+	void *to = w->raw ? (void *)w->raw : (void *)w->x;
+	enum tp_status rc;
+
+	move_on(w);
+	*more = w->n_elems > 0;
+	if (!*more)
+		return TP_OK;
+	if (w->n->proceed && !w->n->proceed(w->n->ctx))
+		return tp_fail(err, TP_EIO, TP_NO_OFFSET, "interrupted");
+	rc = tp_stream_read(w->s, to, w->n_elems * size, err);
+	if (rc)
+		return rc;
+	if (!tp_host_is_little())
+		tp_swap_bytes(to, w->n_elems, size);
+	if (!w->raw)
+		return TP_OK;
+	return tp_convert(TP_DTYPE_F32, w->x, dtype, to, w->n_elems,
+	    TP_OVERFLOW_INF, w->first, NULL, err);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_json.c - what became of each tensor, as one JSON document */
+#include "tp/json.h"
+#include "tp/version.h"
+
+#include "quantize/report.h"
+
+static int
+write_file(void *ctx, const char *s, size_t n)
+{
+	return fwrite(s, 1, n, ctx) == n ? 0 : -1;
+}
+
+static void
+put_text(struct tp_json *j, const char *key, const char *value)
+{
+	tp_json_key(j, key);
+	if (value)
+		tp_json_text(j, value);
+	else
+		tp_json_null(j);
+}
+
+static void
+put_u64(struct tp_json *j, const char *key, uint64_t value)
+{
+	tp_json_key(j, key);
+	tp_json_u64(j, value);
+}
+
+static void
+put_double(struct tp_json *j, const char *key, double value)
+{
+	tp_json_key(j, key);
+	tp_json_double(j, value);
+}
+
+static void
+put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
+{
+	const struct tp_recipe *p = &item->recipe;
+
+	put_text(j, "scheme", p->scheme->name);
+	if (p->scheme->scale == TP_DTYPE_NONE)
+		return;
+	tp_json_key(j, "symmetric");
+	tp_json_bool(j, p->symmetric);
+	put_text(j, "per", tp_quant_per_name(p->per));
+	if (p->per != TP_PER_TENSOR)
+		put_u64(j, "axis", p->axis);
+	if (p->per == TP_PER_BLOCK)
+		put_u64(j, "block", p->block);
+	put_text(j, "calibrate",
+	    p->calibrate == TP_CALIBRATE_MSE ? "mse" : "minmax");
+	put_u64(j, "scales", item->n_groups);
+	put_u64(j, "zero_channels", item->n_zero_groups);
+	tp_json_key(j, "least_scale");
+	tp_json_float(j, item->least_scale);
+	tp_json_key(j, "most_scale");
+	tp_json_float(j, item->most_scale);
+}
+
+static void
+put_errors(struct tp_json *j, const struct tp_quantized_item *item)
+{
+	const struct tp_compare *c = &item->errors;
+
+	tp_json_key(j, "errors");
+	tp_json_object_begin(j);
+	put_double(j, "max_abs", c->max_abs);
+	put_double(j, "rms", tp_compare_rms(c));
+	put_double(j, "sqnr", tp_compare_sqnr(c));
+	put_double(j, "cosine", tp_compare_cosine(c));
+	put_u64(j, "saturated", item->n_saturated);
+	tp_json_object_end(j);
+}
+
+static void
+put_item(struct tp_json *j, const struct quantize_report *r,
+    const struct tp_quantized_item *item)
+{
+	const struct tp_entry *e = tp_reader_entry(r->reader, item->source);
+	const struct gate *hit = NULL;
+
+	tp_json_object_begin(j);
+	tp_json_key(j, "name");
+	tp_json_str(j, item->name);
+	put_text(j, "dtype", tp_dtype_name(e->dtype));
+	tp_json_key(j, "shape");
+	tp_json_row_begin(j);
+	for (unsigned d = 0; d < e->rank; d++)
+		tp_json_i64(j, e->shape[d]);
+	tp_json_array_end(j);
+	put_text(j, "status", item->recipe.scheme ? "narrowed" : "kept");
+	if (item->recipe.scheme) {
+		put_recipe(j, item);
+		hit = gates_hit(r->gates, item);
+	} else {
+		put_text(j, "why", item->recipe.why);
+	}
+	if (item->measured)
+		put_errors(j, item);
+	if (hit)
+		put_text(j, "fails", hit->text);
+	put_u64(j, "bytes_before", item->nbytes_before);
+	put_u64(j, "bytes_after", item->nbytes_after);
+	tp_json_object_end(j);
+}
+
+static void
+put_items(struct tp_json *j, const struct quantize_report *r)
+{
+	const struct tp_quantized_item *item;
+	uint64_t before = 0, after = 0;
+	size_t n_narrowed = 0, n_kept = 0;
+
+	tp_json_key(j, "tensors");
+	tp_json_array_begin(j);
+	for (size_t i = 0; (item = tp_quantized_item(r->quantized, i)); i++) {
+		put_item(j, r, item);
+		n_narrowed += item->recipe.scheme != NULL;
+		n_kept += item->recipe.scheme == NULL;
+		before += item->nbytes_before;
+		after += item->nbytes_after;
+	}
+	tp_json_array_end(j);
+	tp_json_key(j, "totals");
+	tp_json_object_begin(j);
+	put_u64(j, "narrowed", n_narrowed);
+	put_u64(j, "kept", n_kept);
+	put_u64(j, "bytes_before", before);
+	put_u64(j, "bytes_after", after);
+	tp_json_object_end(j);
+}
+
+static void
+put_error(struct tp_json *j, const struct quantize_report *r)
+{
+	tp_json_key(j, "error");
+	tp_json_object_begin(j);
+	put_text(j, "kind", tp_status_text(r->err->status));
+	put_text(j, "message", r->err->msg);
+	put_text(j, "path", r->err_path);
+	tp_json_key(j, "offset");
+	if (r->err->offset == TP_NO_OFFSET)
+		tp_json_null(j);
+	else
+		tp_json_u64(j, r->err->offset);
+	tp_json_object_end(j);
+}
+
+void
+report_json(FILE *out, const struct quantize_report *r)
+{
+	struct tp_json j;
+
+	tp_json_init(&j, write_file, out, TP_JSON_PRETTY);
+	tp_json_object_begin(&j);
+	put_text(&j, "program", "tp-quantize");
+	put_text(&j, "version", TP_VERSION_STRING);
+	put_text(&j, "status", r->status);
+	put_text(&j, "input", r->input);
+	put_text(&j, "output", r->output);
+	if (r->err)
+		put_error(&j, r);
+	if (r->transfer) {
+		tp_json_key(&j, "verified");
+		tp_json_bool(&j, r->verified);
+	}
+	if (r->quantized)
+		put_items(&j, r);
+	tp_json_object_end(&j);
+	/* A failed write is on the stream and found when it is closed. */
+	if (tp_json_finish(&j))
+		return;
+}

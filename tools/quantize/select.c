@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* select.c - the command line applied to each tensor */
+#include "quantize/select.h"
+
+static bool
+is_real(enum tp_dtype dtype)
+{
+	return dtype == TP_DTYPE_F16 || dtype == TP_DTYPE_BF16 ||
+	       dtype == TP_DTYPE_F32 || dtype == TP_DTYPE_F64;
+}
+
+/* Why a tensor is kept as it is, or NULL. */
+static const char *
+why_kept(const struct selection *s, const struct tp_entry *e)
+{
+	if (!cli_filter_takes(&s->filter, e->name))
+		return "it is left out by name";
+	if (!is_real(e->dtype))
+		return "its numbers are no floats of 16 bits or more";
+	if (e->sparse)
+		return "it is sparse";
+	if (e->rank < 2)
+		return "it has fewer than two axes";
+	if (e->n_elems == 0 || e->n_elems < s->min_elements)
+		return "it has fewer elements than --min-elements says";
+	if (tp_dtype_bits(e->dtype) <= tp_dtype_bits(s->scheme->dtype))
+		return "it is not wider than the scheme";
+	if (s->per != TP_PER_TENSOR && s->scheme->scale != TP_DTYPE_NONE &&
+	    (s->axis >= (int64_t)e->rank || s->axis < -(int64_t)e->rank))
+		return "it has no such axis";
+	/* ggml's rows are whole blocks. */
+	if (s->scheme->block &&
+	    (uint64_t)e->shape[e->rank - 1] % s->scheme->block)
+		return "its rows are not a multiple of the scheme's blocks";
+	return NULL;
+}
+
+enum tp_status
+select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *recipe, struct tp_err *err)
+{
+	const struct selection *s = ctx;
+	const struct tp_entry *e = tp_reader_entry(r, entry);
+
+	(void)err;
+	recipe->why = why_kept(s, e);
+	if (recipe->why)
+		return TP_OK;
+	recipe->scheme = s->scheme;
+	recipe->keep_nonfinite = s->keep_nonfinite;
+	if (s->scheme->scale == TP_DTYPE_NONE)
+		return TP_OK;
+	recipe->symmetric = s->symmetric;
+	recipe->per = s->per;
+	recipe->calibrate = s->calibrate;
+	if (s->per != TP_PER_TENSOR)
+		recipe->axis =
+		    (unsigned)(s->axis < 0 ? s->axis + e->rank : s->axis);
+	if (s->per == TP_PER_BLOCK)
+		recipe->block = s->block;
+	return TP_OK;
+}
+
+const char *
+select_accept(void *ctx, const struct tp_quantized_item *item)
+{
+	const struct selection *s = ctx;
+
+	return gates_hit(&s->skip, item) ? "--skip-if keeps it" : NULL;
+}

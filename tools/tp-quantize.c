@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tp-quantize.c - a model with narrower weights, and what that costs */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tp/quantized.h"
+#include "tp/transfer.h"
+
+#include "cli.h"
+#include "progress.h"
+#include "quantize/gates.h"
+#include "quantize/report.h"
+#include "quantize/select.h"
+
+enum { SIGN_DEFAULT, SIGN_SYMMETRIC, SIGN_ASYMMETRIC };
+
+static const char *opt_from, *opt_to, *opt_scheme, *opt_report;
+static struct selection selection = {.axis = 0};
+static struct gates fail_if;
+static int opt_per = -1, opt_calibrate, opt_nonfinite, opt_sync;
+static bool opt_symmetric, opt_asymmetric;
+static bool opt_verify, opt_dry_run, opt_force;
+static int64_t opt_axis = INT64_MAX, opt_block = -1, opt_min_elements = 1024;
+
+static const char *const pers[] = {"tensor", "channel", "block", NULL};
+static const char *const calibrations[] = {"minmax", "mse", NULL};
+static const char *const nonfinites[] = {"error", "keep-float", NULL};
+static const char *const syncs[] = {"auto", "always", "never", NULL};
+
+/* clang-format off */
+static const struct cli_option options[] = {
+    {CLI_HEADING, .help = "Formats"},
+    {CLI_STRING, 'f', "from", "FMT", &opt_from,
+	.help = "the format of the input, else told by its content"},
+    {CLI_STRING, 't', "to", "FMT", &opt_to,
+	.help = "the format of the output, else told by its suffix"},
+
+    {CLI_HEADING, .help = "Scheme"},
+    {CLI_STRING, 's', "scheme", "SCHEME", &opt_scheme,
+	.help = "int8, uint8, int4, uint4, f16, bf16, f8e4m3, f8e5m2, q8_0 or q4_0"},
+    {CLI_CHOICE, 0, "per", "tensor|channel|block", &opt_per,
+	.help = "what has a scale of its own (default channel)", .choices = pers},
+    {CLI_INT, 0, "axis", "N", &opt_axis,
+	.help = "the axis of channels and blocks; from the end if negative (default "
+	"0, of blocks the last)", .min = -64, .max = 63},
+    {CLI_INT, 0, "block", "N", &opt_block,
+	.help = "elements of a block (default 32)", .min = 1, .max = INT32_MAX},
+    {CLI_FLAG, 0, "symmetric", NULL, &opt_symmetric,
+	.help = "zero is in the middle of the codes (default of int8 and int4)"},
+    {CLI_FLAG, 0, "asymmetric", NULL, &opt_asymmetric,
+	.help = "zero is where the range wants it (default of uint8 and uint4)"},
+    {CLI_CHOICE, 0, "calibrate", "minmax|mse", &opt_calibrate,
+	.help = "the range that codes cover: of all values, or where the squared "
+	"error is least (default minmax)", .choices = calibrations},
+
+    {CLI_HEADING, .help = "Tensors"},
+    CLI_FILTER_OPTIONS(selection.filter),
+    {CLI_INT, 0, "min-elements", "N", &opt_min_elements,
+	.help = "keep tensors of fewer elements as they are (default 1024)",
+	.min = 1, .max = INT64_MAX},
+    {CLI_CHOICE, 0, "nonfinite", "error|keep-float", &opt_nonfinite,
+	.help = "what becomes of a tensor with a NaN or an infinity (default error)",
+	.choices = nonfinites},
+    {CLI_LIST, 0, "skip-if", "[GLOB=]METRIC<VALUE", &selection.skip.list,
+	.help = "keep a tensor as it is whose sqnr, cosine, maxabs or saturated is "
+	"below VALUE, or with > above it (repeatable)"},
+
+    {CLI_HEADING, .help = "Output"},
+    {CLI_LIST, 0, "fail-if", "[GLOB=]METRIC<VALUE", &fail_if.list,
+	.help = "write nothing and exit with 1 if that holds for a tensor (repeatable)"},
+    {CLI_STRING, 0, "report", "FILE", &opt_report,
+	.help = "also write the JSON report to FILE"},
+    {CLI_FLAG, 0, "verify", NULL, &opt_verify,
+	.help = "read the output back and prove it equal"},
+    {CLI_FLAG, 'n', "dry-run", NULL, &opt_dry_run,
+	.help = "measure, report and write nothing"},
+    {CLI_FLAG, 0, "force", NULL, &opt_force,
+	.help = "replace an existing output"},
+    {CLI_CHOICE, 0, "sync", "auto|always|never", &opt_sync,
+	.help = "flush to the disk before renaming (default auto: when a file is "
+	"replaced)", .choices = syncs},
+    {.kind = CLI_END},
+};
+/* clang-format on */
+
+/* Options that the scheme leaves no choice about. */
+static const char *
+check_fixed(const struct tp_scheme *s)
+{
+	if (s->scale == TP_DTYPE_NONE &&
+	    (opt_per >= 0 || opt_symmetric || opt_asymmetric || opt_calibrate ||
+		opt_axis != INT64_MAX || opt_block >= 0))
+		return "--per, --axis, --block, --symmetric, --asymmetric and "
+		       "--calibrate are for schemes with scales";
+	if (s->block && (opt_per >= 0 || opt_symmetric || opt_asymmetric ||
+			    opt_axis != INT64_MAX || opt_block >= 0))
+		return "q8_0 and q4_0 fix --per, --axis, --block and the sign";
+	return NULL;
+}
+
+static const char *
+check(void)
+{
+	const struct tp_scheme *s;
+	const char *wrong;
+
+	if (!opt_scheme)
+		return "--scheme is missing";
+	s = tp_scheme_find(opt_scheme);
+	if (!s)
+		return "--scheme: the schemes are int8, uint8, int4, uint4, "
+		       "f16, bf16, f8e4m3, f8e5m2, q8_0, q4_0";
+	if (opt_symmetric && opt_asymmetric)
+		return "--symmetric and --asymmetric exclude each other";
+	wrong = check_fixed(s);
+	if (wrong)
+		return wrong;
+	if ((opt_from && !tp_format_find(opt_from)) ||
+	    (opt_to && !tp_format_find(opt_to)))
+		return "--from, --to: the formats are native, safetensors, "
+		       "onnx";
+	selection.scheme = s;
+	selection.per = opt_per >= 0 ? (enum tp_quant_per)opt_per : s->per;
+	if (opt_block >= 0 && selection.per != TP_PER_BLOCK)
+		return "--block is for --per block";
+	if (opt_axis != INT64_MAX && selection.per == TP_PER_TENSOR)
+		return "--axis is for --per channel and --per block";
+	selection.block = s->block	   ? s->block
+			  : opt_block >= 0 ? (uint64_t)opt_block
+					   : 32;
+	selection.axis = opt_axis != INT64_MAX		 ? opt_axis
+			 : selection.per == TP_PER_BLOCK ? -1
+							 : 0;
+	selection.symmetric =
+	    opt_symmetric || (s->symmetric && !opt_asymmetric);
+	selection.calibrate = (enum tp_calibrate)opt_calibrate;
+	selection.min_elements = (uint64_t)opt_min_elements;
+	selection.keep_nonfinite = opt_nonfinite == 1;
+	wrong = gates_parse(&selection.skip);
+	return wrong ? wrong : gates_parse(&fail_if);
+}
+
+static const struct cli_app app = {
+    .name = "tp-quantize",
+    .synopsis = "[options] INPUT OUTPUT",
+    .summary =
+	"Narrow the weights of a model and tell, for each tensor, what was "
+	"lost. Floats of two and more axes are narrowed, all else is kept. The "
+	"output is native or safetensors.",
+    .options = options,
+    .min_args = 2,
+    .max_args = 2,
+    .check = check,
+};
+
+struct job {
+	const char *input, *output;
+	struct tp_reader *reader, *quantized;
+	struct tp_transfer *transfer;
+	uint64_t progress;
+	struct tp_err err;
+	const char *err_path;
+	const char *status;
+	bool verified;
+};
+
+static int
+fail(struct job *j, const char *path)
+{
+	j->err_path = path;
+	j->status = "failed";
+	return cli_report(path, &j->err);
+}
+
+/* A tp_progress_fn; ctx is what was done at the last call. */
+static bool
+on_progress(void *ctx, uint64_t done, uint64_t total)
+{
+	uint64_t *last = ctx;
+
+	(void)total;
+	cli_progress_add(done - *last);
+	*last = done;
+	return !cli_stopped();
+}
+
+static bool
+proceed(void *ctx)
+{
+	(void)ctx;
+	return !cli_stopped();
+}
+
+/* The format the output will have, and whether this tool can write it. */
+static int
+check_format(struct job *j, bool *records)
+{
+	const struct tp_format *f =
+	    opt_to ? tp_format_find(opt_to) : tp_format_for_path(j->output);
+	const char *name = f ? tp_format_name(f) : "";
+
+	*records = !strcmp(name, "native");
+	if (*records || !strcmp(name, "safetensors"))
+		return CLI_OK;
+	if (!f)
+		tp_fail(&j->err, TP_EARG, TP_NO_OFFSET,
+		    "the name %s tells no format", j->output);
+	else
+		tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "quantized %s models cannot be written; native and "
+		    "safetensors can",
+		    name);
+	return fail(j, NULL);
+}
+
+static int
+quantize(struct job *j, bool records)
+{
+	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_quantize_options o = {
+	    .recipe = select_recipe,
+	    .accept = select_accept,
+	    .ctx = &selection,
+	    .records = records,
+	    .max_memory = cli_common.max_memory,
+	    .n_threads = (unsigned)cli_common.threads,
+	    .proceed = proceed,
+	};
+
+	if (tp_open(j->input, &open, &j->reader, &j->err))
+		return fail(j, j->input);
+	if (tp_quantize_reader(j->reader, &o, &j->quantized, &j->err)) {
+		int rc = fail(j, j->input);
+
+		if (j->err.status == TP_ERANGE)
+			cli_note("--nonfinite keep-float keeps such tensors "
+				 "as they are");
+		return rc;
+	}
+	return CLI_OK;
+}
+
+static int
+plan(struct job *j)
+{
+	struct tp_transfer_options o = {
+	    .create = {.format = opt_to,
+		.force = opt_force,
+		.sync = (enum tp_sync)opt_sync},
+	    .max_memory = cli_common.max_memory,
+	    .n_threads = (unsigned)cli_common.threads,
+	    .progress = on_progress,
+	    .progress_ctx = &j->progress,
+	    /* Tied weights of safetensors are stored twice, as they must. */
+	    .allow_loss = TP_LOSS_ALIAS,
+	};
+
+	if (tp_transfer_plan(
+		&j->quantized, 1, j->output, &o, &j->transfer, &j->err))
+		return fail(j, NULL);
+	for (size_t i = 0; i < tp_transfer_n_notes(j->transfer); i++)
+		cli_note("%s", tp_transfer_note(j->transfer, i));
+	if (tp_transfer_check(j->transfer, &j->err))
+		return fail(j, j->output);
+	return CLI_OK;
+}
+
+/* Tensors that --fail-if speaks of. */
+static int
+check_gates(struct job *j)
+{
+	const struct tp_quantized_item *item;
+	size_t n = 0;
+
+	for (size_t i = 0; (item = tp_quantized_item(j->quantized, i)); i++)
+		n += item->recipe.scheme && gates_hit(&fail_if, item);
+	if (n == 0)
+		return CLI_OK;
+	j->status = "gate";
+	cli_message("--fail-if holds for %zu tensor%s; nothing was written", n,
+	    n == 1 ? "" : "s");
+	return CLI_DIFFERS;
+}
+
+static int
+check_output(struct job *j)
+{
+	struct stat st;
+
+	if (opt_force || !strcmp(j->output, "-") || stat(j->output, &st) ||
+	    !S_ISREG(st.st_mode))
+		return CLI_OK;
+	tp_fail(&j->err, TP_EOUTPUT, TP_NO_OFFSET,
+	    "exists already; --force replaces it");
+	return fail(j, j->output);
+}
+
+static int
+write_output(struct job *j)
+{
+	enum tp_status rc;
+
+	cli_progress_begin("writing", tp_transfer_nbytes(j->transfer));
+	rc = tp_transfer_run(j->transfer, &j->err);
+	cli_progress_end();
+	if (rc)
+		return fail(j, rc == TP_EOUTPUT ? j->output : NULL);
+	j->status = "written";
+	if (!opt_verify)
+		return CLI_OK;
+	j->progress = 0;
+	cli_progress_begin("verifying", tp_transfer_nbytes(j->transfer));
+	rc = tp_transfer_verify(j->transfer, &j->err);
+	cli_progress_end();
+	if (rc)
+		return fail(j, j->output);
+	j->verified = true;
+	return CLI_OK;
+}
+
+static int
+run(struct job *j)
+{
+	bool records = false;
+	int rc = check_format(j, &records);
+
+	if (!rc)
+		rc = check_output(j);
+	if (!rc)
+		rc = quantize(j, records);
+	if (!rc)
+		rc = plan(j);
+	if (!rc)
+		rc = check_gates(j);
+	if (!rc && opt_dry_run) {
+		j->status = "planned";
+		return CLI_OK;
+	}
+	return rc ? rc : write_output(j);
+}
+
+/* The report in a file of its own. */
+static int
+save_report(const struct quantize_report *r)
+{
+	FILE *out = fopen(opt_report, "w");
+	bool ok = out != NULL;
+
+	if (ok) {
+		report_json(out, r);
+		ok = !ferror(out);
+		ok = !fclose(out) && ok;
+	}
+	if (ok)
+		return CLI_OK;
+	cli_message_about(opt_report, "%s", strerror(errno));
+	return CLI_OUTPUT;
+}
+
+static int
+report(const struct job *j)
+{
+	struct quantize_report r = {
+	    .status = j->status,
+	    .input = j->input,
+	    .output = j->output,
+	    .reader = j->reader,
+	    .quantized = j->quantized,
+	    .transfer = j->transfer,
+	    .gates = &fail_if,
+	    .verified = j->verified,
+	    .err = strcmp(j->status, "failed") ? NULL : &j->err,
+	    .err_path = j->err_path,
+	};
+	bool to_stdout = strcmp(j->output, "-") != 0;
+
+	if (cli_common.json)
+		report_json(stdout, &r);
+	else if (!cli_common.quiet && j->quantized && !r.err)
+		report_text(to_stdout ? stdout : stderr, &r,
+		    cli_common.verbose || opt_dry_run);
+	return opt_report ? save_report(&r) : CLI_OK;
+}
+
+static void
+release(struct job *j)
+{
+	tp_transfer_free(j->transfer);
+	tp_close(j->quantized);
+	tp_close(j->reader);
+	gates_release(&selection.skip);
+	gates_release(&fail_if);
+	cli_list_release(&selection.filter.include);
+	cli_list_release(&selection.filter.exclude);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct job j = {.err = TP_ERR_INIT, .status = "failed"};
+	int first = cli_parse(&app, argc, argv), rc;
+
+	j.input = argv[first];
+	j.output = argv[first + 1];
+	if (!strcmp(j.output, "-") && (cli_common.json || opt_verify)) {
+		cli_message("--json and --verify need an output that is a "
+			    "file");
+		return CLI_USAGE;
+	}
+	cli_catch_signals();
+	rc = run(&j);
+	rc = cli_worst(rc, report(&j));
+	release(&j);
+	rc = cli_finish(rc);
+	cli_end_by_signal();
+	return rc;
+}
