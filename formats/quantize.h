@@ -6,6 +6,7 @@
  *	quantize_fit.c	    scales of a chunk, or of a whole tensor
  *	quantize_measure.c  what is lost
  *	quantize_stream.c   codes, scales and zero points as streams
+ *	quantize_record.c   what belongs together, as metadata
  *	quantize_reader.c   the reader they belong to
  *
  * Scales of a whole tensor and of channels are kept. Those of blocks, of which
@@ -135,6 +136,15 @@ uint64_t tpi_narrow_count(
     const struct tpi_narrow *n, enum tpi_narrow_part part);
 enum tp_status tpi_narrow_stream(const struct tpi_narrow *n,
     enum tpi_narrow_part part, unsigned n_threads, struct tp_stream **out,
+    struct tp_err *err);
+
+/*
+ * ---- quantize_record.c ----
+ */
+
+/* Add the metadata TP_QUANTIZED_KEY: entry i is the one at place[i] of r. */
+enum tp_status tpi_quantize_record(struct tp_reader *r,
+    const struct tpi_narrow *narrows, const size_t *place, size_t n,
     struct tp_err *err);
 
 #endif

@@ -7,10 +7,8 @@
  */
 #include "quantize.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "tp/json.h"
 #include "tp/parallel.h"
 
 #include "banned.h"
@@ -201,6 +199,17 @@ count_bytes(struct quantized *q, size_t i, struct tp_err *err)
 	return TP_OK;
 }
 
+static void
+keep(struct quantized *q, size_t i, const char *why)
+{
+	struct tp_quantized_item *item = &q->items[i];
+
+	q->narrows[i].recipe.scheme = NULL;
+	item->recipe.scheme = NULL;
+	item->recipe.why = why;
+	item->nbytes_after = item->nbytes_before;
+}
+
 /* Look at what was measured: fail, keep as it is, or go on. */
 static enum tp_status
 judge(struct quantized *q, size_t i, struct tp_err *err)
@@ -212,8 +221,7 @@ judge(struct quantized *q, size_t i, struct tp_err *err)
 	if (!item->recipe.scheme)
 		return TP_OK;
 	if (result->nonfinite && item->recipe.keep_nonfinite) {
-		item->recipe.scheme = NULL;
-		item->recipe.why = "a value is NaN or infinite";
+		keep(q, i, "a value is NaN or infinite");
 		return TP_OK;
 	}
 	if (result->status) {
@@ -225,11 +233,8 @@ judge(struct quantized *q, size_t i, struct tp_err *err)
 		return TP_ELIMIT;
 	if (q->options.accept)
 		why = q->options.accept(q->options.ctx, item);
-	if (why) {
-		item->recipe.scheme = NULL;
-		item->recipe.why = why;
-		item->nbytes_after = item->nbytes_before;
-	}
+	if (why)
+		keep(q, i, why);
 	return TP_OK;
 }
 
@@ -458,93 +463,6 @@ add_entries(struct tp_reader *r, struct quantized *q, struct tp_err *err)
 	return rc;
 }
 
-/*
- * ---- metadata ----
- */
-
-struct text {
-	const struct tp_alloc *alloc;
-	char *s;
-	size_t len, cap;
-};
-
-/* A tp_json_write_fn. */
-static int
-append(void *ctx, const char *s, size_t n)
-{
-	struct text *t = ctx;
-
-	if (n > t->cap - t->len) {
-		size_t cap = t->cap * 2 + n;
-		char *grown = tp_mem_grow(t->alloc, t->s, t->cap, cap, 1);
-
-		if (!grown)
-			return -1;
-		t->s = grown;
-		t->cap = cap;
-	}
-	memcpy(t->s + t->len, s, n);
-	t->len += n;
-	return 0;
-}
-
-static void
-put_narrowed(struct tp_json *j, const struct tp_reader *r, size_t at,
-    const struct tpi_narrow *n)
-{
-	tp_json_key_str(j, n->e->name);
-	tp_json_object_begin(j);
-	tp_json_key(j, "scheme");
-	tp_json_text(j, n->recipe.scheme->name);
-	if (!tpi_narrow_casts(n)) {
-		tp_json_key(j, "per");
-		tp_json_text(j, tp_quant_per_name(n->recipe.per));
-		if (n->recipe.per != TP_PER_TENSOR) {
-			tp_json_key(j, "axis");
-			tp_json_u64(j, n->recipe.axis);
-		}
-		if (n->recipe.per == TP_PER_BLOCK) {
-			tp_json_key(j, "block");
-			tp_json_u64(j, n->recipe.block);
-		}
-		tp_json_key(j, "scale");
-		tp_json_str(j, r->entries[at + 1].name);
-		if (tpi_narrow_dtype(n, TPI_ZEROS) != TP_DTYPE_NONE) {
-			tp_json_key(j, "zero_point");
-			tp_json_str(j, r->entries[at + 2].name);
-		}
-	}
-	tp_json_object_end(j);
-}
-
-/* {"version":1,"tensors":{NAME:{…},…}} */
-static enum tp_status
-add_record(struct tp_reader *r, const struct quantized *q, struct tp_err *err)
-{
-	struct text t = {.alloc = r->alloc};
-	enum tp_status rc;
-	struct tp_json j;
-
-	tp_json_init(&j, append, &t, TP_JSON_COMPACT);
-	tp_json_object_begin(&j);
-	tp_json_key(&j, "version");
-	tp_json_u64(&j, 1);
-	tp_json_key(&j, "tensors");
-	tp_json_object_begin(&j);
-	for (size_t i = 0; i < q->n; i++)
-		if (q->items[i].recipe.scheme)
-			put_narrowed(&j, r, q->place[i], &q->narrows[i]);
-	tp_json_object_end(&j);
-	tp_json_object_end(&j);
-	if (tp_json_finish(&j))
-		rc = no_memory(err);
-	else
-		rc = tpi_reader_add_meta(r, TP_STR(TP_QUANTIZED_KEY),
-		    (struct tp_str){t.s, t.len}, TP_NO_OFFSET, err);
-	tp_mem_free(t.alloc, t.s, t.cap, 1);
-	return rc;
-}
-
 static enum tp_status
 add_attachments(struct tp_reader *r, const struct quantized *q, bool any,
     struct tp_err *err)
@@ -571,7 +489,7 @@ build(struct tp_reader *r, struct quantized *q, struct tp_err *err)
 	if (!rc)
 		rc = add_entries(r, q, err);
 	if (!rc && any)
-		rc = add_record(r, q, err);
+		rc = tpi_quantize_record(r, q->narrows, q->place, q->n, err);
 	if (!rc)
 		rc = add_attachments(r, q, any, err);
 	return rc;

@@ -21,6 +21,7 @@
 #include "tp/shape.h"
 #include "tp/view.h"
 
+#include "quantizer.h"
 #include "tensor.h"
 
 #include "banned.h"
@@ -261,9 +262,8 @@ convert_all(const struct tp_tensor *t, enum tp_dtype dtype,
 	return TP_OK;
 }
 
-/* Integers with addresses: narrow ones become i8 or u8. */
-static enum tp_status
-addressable(
+enum tp_status
+tpi_addressable(
     const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err)
 {
 	if (tp_dtype_bits(t->dtype) < 8)
@@ -296,7 +296,7 @@ tp_dequantize(const struct tp_tensor *t, enum tp_dtype dtype,
 		    tp_dtype_name(dtype));
 	rc = tp_int_repr(t, &plain, err);
 	if (!rc)
-		rc = addressable(plain, &ints, err);
+		rc = tpi_addressable(plain, &ints, err);
 	if (!rc)
 		rc = tp_tensor_empty(
 		    t->alloc, dtype, tp_tensor_sizes(t), t->rank, &made, err);

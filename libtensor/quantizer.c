@@ -194,9 +194,23 @@ enum tp_status
 tp_tensor_set_quantizer(struct tp_tensor *t,
     const struct tp_quant_params *params, struct tp_err *err)
 {
+	struct tp_quant_params p = {.zero_point = NULL};
+	struct tp_tensor *zero_point = NULL;
 	struct tp_quantizer *q = NULL;
-	enum tp_status rc = params ? make_quantizer(t, params, &q, err) : TP_OK;
+	enum tp_status rc = TP_OK;
 
+	if (params) {
+		p = *params;
+		/* Packed integers have no strides to broadcast with. */
+		if (p.zero_point && tp_dtype_bits(p.zero_point->dtype) < 8 &&
+		    tp_dtype_kind(p.zero_point->dtype) != TP_KIND_FLOAT)
+			rc = tpi_addressable(p.zero_point, &zero_point, err);
+		if (zero_point)
+			p.zero_point = zero_point;
+		if (!rc)
+			rc = make_quantizer(t, &p, &q, err);
+		tp_tensor_free(zero_point);
+	}
 	if (rc)
 		return rc;
 	tpi_quantizer_unref(t->quantizer);

@@ -35,4 +35,8 @@ enum tp_status tpi_quantizer_bind(struct tp_tensor *t,
     enum tp_quant_scheme scheme, const struct tp_tensor *scale,
     const struct tp_tensor *zero_point, struct tp_err *err);
 
+/* The integers row-major, each with an address: narrow ones as i8 or u8. */
+enum tp_status tpi_addressable(
+    const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err);
+
 #endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize_*.c: a reader over a reader, against the library's own quantizer */
+#include "support/cmocka_all.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tp/convert.h"
+#include "tp/quant.h"
+#include "tp/quantized.h"
+#include "tp/transfer.h"
+
+#include "support/fail_alloc.h"
+#include "support/temp_dir.h"
+
+#define ROWS 40
+#define COLUMNS 70
+
+/* "w" [40, 70], "tied" the same bytes where the format can, "b" [5]. */
+static void
+write_model(const char *path, float odd)
+{
+	static float w[ROWS * COLUMNS + 5];
+	struct tp_entry entries[3] = {{.name = TP_STR("w")},
+	    {.name = TP_STR("tied")}, {.name = TP_STR("b"), .storage = 1}};
+	const int64_t shape[] = {ROWS, COLUMNS}, five[] = {5};
+	const uint64_t nbytes[] = {ROWS * COLUMNS * 4, 20};
+	struct tp_model m = {.entries = entries,
+	    .n_entries = 3,
+	    .storage_nbytes = nbytes,
+	    .n_storages = 2};
+	struct tp_create_options o = {.format = "native", .force = true};
+	struct tp_writer *writer = NULL;
+	uint32_t x = 7;
+
+	for (size_t i = 0; i < ROWS * COLUMNS + 5; i++) {
+		x = x * 1664525 + 1013904223;
+		w[i] = i / COLUMNS == 3 ? 0 : (float)(int32_t)x * 0x1p-31f;
+	}
+	if (odd != 0)
+		w[COLUMNS * 2 + 1] = odd;
+	for (size_t i = 0; i < 3; i++) {
+		entries[i].dtype = TP_DTYPE_F32;
+		entries[i].rank = i == 2 ? 1 : 2;
+		entries[i].shape = i == 2 ? five : shape;
+		entries[i].n_elems = i == 2 ? 5 : ROWS * COLUMNS;
+		entries[i].nbytes = entries[i].n_elems * 4;
+	}
+	assert_int_equal(tp_create(path, &m, &o, &writer, NULL), TP_OK);
+	for (size_t i = 0; i < 2; i++) {
+		struct tp_stream *s = NULL;
+
+		assert_int_equal(
+		    tp_stream_memory(NULL, i ? w + ROWS * COLUMNS : w,
+			(size_t)nbytes[i], &s, NULL),
+		    TP_OK);
+		assert_int_equal(tp_writer_put(writer, i, s, NULL), TP_OK);
+		tp_stream_close(s);
+	}
+	assert_int_equal(tp_writer_commit(writer, NULL), TP_OK);
+	tp_writer_free(writer);
+}
+
+static struct tp_recipe wanted;
+
+static enum tp_status
+choose(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *recipe, struct tp_err *err)
+{
+	(void)ctx;
+	(void)err;
+	if (tp_reader_entry(r, entry)->rank == 2)
+		*recipe = wanted;
+	else
+		recipe->why = "one axis";
+	return TP_OK;
+}
+
+static const char *
+refuse_all(void *ctx, const struct tp_quantized_item *item)
+{
+	(void)ctx;
+	assert_true(item->measured);
+	return "no";
+}
+
+static struct tp_quantize_options
+options(void)
+{
+	return (struct tp_quantize_options){
+	    .recipe = choose, .records = true, .n_threads = 2};
+}
+
+static struct tp_reader *
+open_model(const char *path)
+{
+	struct tp_reader *r = NULL;
+
+	assert_int_equal(tp_open(path, NULL, &r, NULL), TP_OK);
+	return r;
+}
+
+static struct tp_tensor *
+tensor_of(struct tp_reader *r, const char *name)
+{
+	struct tp_tensor *t = NULL;
+	size_t i = tp_reader_find(r, tp_str(name));
+
+	assert_true(i != TP_NONE);
+	assert_int_equal(tp_reader_tensor(r, i, &t, NULL), TP_OK);
+	return t;
+}
+
+/* Dequantized as the library does it, compared with the original. */
+static void
+check_numbers(struct tp_reader *r, struct tp_reader *q,
+    const struct tp_quantized_item *item)
+{
+	struct tp_tensor *t = tensor_of(q, "w"), *x = tensor_of(r, "w");
+	struct tp_tensor *scale = tensor_of(q, "w_scale"), *zero = NULL;
+	struct tp_tensor *y = NULL;
+	const struct tp_quant_info *info =
+	    tp_reader_entry(q, tp_reader_find(q, TP_STR("w")))->quant;
+	struct tp_quant_params p = {
+	    .scheme = TP_QUANT_ASYMMETRIC, .scale = scale};
+	struct tp_compare c = {0};
+	const struct tp_compare_rule rule = {0};
+
+	assert_non_null(info);
+	p.per = info->per;
+	p.axis = info->axis;
+	p.block = info->block;
+	if (info->zero_point != TP_NONE)
+		zero = tensor_of(q, "w_zero_point");
+	p.zero_point = zero;
+	assert_int_equal(tp_tensor_set_quantizer(t, &p, NULL), TP_OK);
+	assert_int_equal(tp_dequantize(t, TP_DTYPE_F32, &y, NULL), TP_OK);
+	assert_int_equal(
+	    tp_compare_add(&c, &rule, TP_DTYPE_F32, tp_tensor_data(y),
+		TP_DTYPE_F32, tp_tensor_data(x), ROWS * COLUMNS, NULL),
+	    TP_OK);
+	assert_memory_equal(&c, &item->errors, sizeof(c));
+	tp_tensor_free(y);
+	tp_tensor_free(x);
+	tp_tensor_free(zero);
+	tp_tensor_free(scale);
+	tp_tensor_free(t);
+}
+
+static void
+check_recipe(struct tp_reader *r, const char *out)
+{
+	struct tp_quantize_options o = options();
+	struct tp_transfer_options to = {.create = {.force = true}};
+	struct tp_reader *q = NULL, *one = NULL, *written;
+	struct tp_transfer *t = NULL;
+	const struct tp_quantized_item *item;
+
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	item = tp_quantized_item(q, 0);
+	check_numbers(r, q, item);
+	assert_null(tp_quantized_item(q, 2)->recipe.scheme);
+	assert_null(tp_quantized_item(q, 3));
+	/* One thread finds the same. */
+	o.n_threads = 1;
+	assert_int_equal(tp_quantize_reader(r, &o, &one, NULL), TP_OK);
+	assert_memory_equal(&tp_quantized_item(one, 0)->errors, &item->errors,
+	    sizeof(item->errors));
+	/* What is written is that, tied still. */
+	assert_int_equal(tp_transfer_plan(&q, 1, out, &to, &t, NULL), TP_OK);
+	assert_int_equal(tp_transfer_run(t, NULL), TP_OK);
+	assert_int_equal(tp_transfer_verify(t, NULL), TP_OK);
+	tp_transfer_free(t);
+	written = open_model(out);
+	check_numbers(r, written, item);
+	assert_int_equal(
+	    tp_reader_entry(written, tp_reader_find(written, TP_STR("w")))
+		->storage,
+	    tp_reader_entry(written, tp_reader_find(written, TP_STR("tied")))
+		->storage);
+	tp_close(written);
+	tp_close(one);
+	tp_close(q);
+}
+
+static void
+every_scheme(void **state)
+{
+	const char *path = temp_path(&test_dir, "in.tpt");
+	const char *out = temp_path(&test_dir, "out.tpt");
+	const struct tp_scheme *s;
+	struct tp_reader *r;
+
+	(void)state;
+	write_model(path, 0);
+	r = open_model(path);
+	for (size_t i = 0; (s = tp_scheme_at(i)); i++)
+		for (unsigned how = 0; how < 24; how++) {
+			if (s->scale == TP_DTYPE_NONE || (s->block && how > 1))
+				continue;
+			wanted = (struct tp_recipe){.scheme = s,
+			    .symmetric = s->block || how / 2 % 2,
+			    .calibrate = how % 2 ? TP_CALIBRATE_MSE
+						 : TP_CALIBRATE_MINMAX,
+			    .per = s->block ? TP_PER_BLOCK : how / 4 % 3,
+			    .axis = s->block ? 1 : how / 12,
+			    .block = s->block  ? s->block
+				     : how % 2 ? 7
+					       : 32};
+			check_recipe(r, out);
+		}
+	tp_close(r);
+}
+
+static void
+casts(void **state)
+{
+	struct tp_quantize_options o = options();
+	struct tp_reader *r, *q = NULL;
+	struct tp_tensor *x, *y;
+	uint16_t want[ROWS * COLUMNS];
+	const char *path = temp_path(&test_dir, "in.tpt");
+
+	(void)state;
+	write_model(path, 1e6f);
+	r = open_model(path);
+	wanted = (struct tp_recipe){.scheme = tp_scheme_find("f16")};
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	x = tensor_of(r, "w");
+	y = tensor_of(q, "w");
+	assert_int_equal(
+	    tp_convert(TP_DTYPE_F16, want, TP_DTYPE_F32, tp_tensor_data(x),
+		ROWS * COLUMNS, TP_OVERFLOW_SATURATE, 0, NULL, NULL),
+	    TP_OK);
+	assert_memory_equal(tp_tensor_data(y), want, sizeof(want));
+	/* 1e6 is beyond 65504. */
+	assert_int_equal(tp_quantized_item(q, 0)->n_saturated, 1);
+	assert_true(tp_quantized_item(q, 0)->errors.max_abs == 1e6 - 65504);
+	assert_int_equal(tp_quantized_item(q, 0)->n_groups, 0);
+	tp_tensor_free(y);
+	tp_tensor_free(x);
+	tp_close(q);
+	tp_close(r);
+}
+
+static void
+what_is_not_finite(void **state)
+{
+	static const float odd[] = {NAN, INFINITY, -INFINITY};
+	static const char *const schemes[] = {"int8", "f16", "q8_0"};
+	struct tp_quantize_options o = options();
+	struct tp_err err = TP_ERR_INIT;
+	const char *path = temp_path(&test_dir, "in.tpt");
+
+	(void)state;
+	for (size_t i = 0; i < 9; i++) {
+		const struct tp_scheme *s = tp_scheme_find(schemes[i / 3]);
+		struct tp_reader *r, *q = NULL;
+
+		write_model(path, odd[i % 3]);
+		r = open_model(path);
+		wanted = (struct tp_recipe){.scheme = s,
+		    .symmetric = true,
+		    .per = s->per,
+		    .axis = s->block ? 1 : 0,
+		    .block = s->block};
+		assert_int_equal(
+		    tp_quantize_reader(r, &o, &q, &err), TP_ERANGE);
+		assert_null(q);
+		assert_non_null(strstr(err.msg, "'w'"));
+		assert_non_null(strstr(err.msg, "141"));
+		wanted.keep_nonfinite = true;
+		assert_int_equal(tp_quantize_reader(r, &o, &q, &err), TP_OK);
+		assert_null(tp_quantized_item(q, 0)->recipe.scheme);
+		assert_non_null(tp_quantized_item(q, 0)->recipe.why);
+		assert_int_equal(tp_reader_n_entries(q), 3);
+		tp_close(q);
+		tp_close(r);
+	}
+}
+
+static void
+zero_rows_and_refusals(void **state)
+{
+	struct tp_quantize_options o = options();
+	struct tp_reader *r, *q = NULL, *again = NULL;
+	struct tp_err err = TP_ERR_INIT;
+	const char *path = temp_path(&test_dir, "in.tpt");
+
+	(void)state;
+	write_model(path, 0);
+	r = open_model(path);
+	wanted = (struct tp_recipe){.scheme = tp_scheme_find("int8"),
+	    .symmetric = true,
+	    .per = TP_PER_CHANNEL};
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	assert_int_equal(tp_quantized_item(q, 0)->n_groups, ROWS);
+	assert_int_equal(tp_quantized_item(q, 0)->n_zero_groups, 1);
+	assert_true(tp_quantized_item(q, 0)->most_scale == 1);
+	assert_int_equal(
+	    tp_quantized_item(q, 0)->nbytes_after, ROWS * (COLUMNS + 4));
+	/* Twice is once too often. */
+	assert_int_equal(
+	    tp_quantize_reader(q, &o, &again, &err), TP_EUNSUPPORTED);
+	tp_close(q);
+	/* Nothing narrowed: the same model. */
+	o.accept = refuse_all;
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	assert_int_equal(tp_reader_n_entries(q), 3);
+	assert_int_equal(tp_reader_n_meta(q), 0);
+	tp_close(q);
+	/* No such axis; no floats. */
+	o.accept = NULL;
+	wanted.axis = 2;
+	assert_int_equal(tp_quantize_reader(r, &o, &q, &err), TP_EARG);
+	tp_close(r);
+}
+
+static void
+memory_fails_anywhere(void **state)
+{
+	const char *path = temp_path(&test_dir, "in.tpt");
+
+	(void)state;
+	write_model(path, 0);
+	for (int calibrate = 0; calibrate < 2; calibrate++) {
+		struct fail_alloc a = {0};
+		enum tp_status rc = TP_OK;
+
+		wanted = (struct tp_recipe){.scheme = tp_scheme_find("uint4"),
+		    .per = calibrate ? TP_PER_BLOCK : TP_PER_CHANNEL,
+		    .calibrate = (enum tp_calibrate)calibrate,
+		    .block = 16};
+		while (fail_alloc_next(&a, rc)) {
+			struct tp_quantize_options o = options();
+			struct tp_reader *r = open_model(path), *q = NULL;
+
+			o.alloc = &a.alloc;
+			o.n_threads = 1;
+			rc = tp_quantize_reader(r, &o, &q, NULL);
+			tp_close(q);
+			tp_close(r);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(every_scheme),
+	    cmocka_unit_test(casts),
+	    cmocka_unit_test(what_is_not_finite),
+	    cmocka_unit_test(zero_rows_and_refusals),
+	    cmocka_unit_test(memory_fails_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
+}
