@@ -10,106 +10,32 @@
 # the largest of all rounds. The exit status is 1 when a row misses its mark.
 set -eu
 
-rounds=${TP_BENCH_ROUNDS:-5}
-dir=$(mktemp -d "${TP_BENCH_DIR:-${TMPDIR:-/tmp}}/tp-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$dir"
-missed=0
-
-say() {
-	printf '%s\n' "$*" >&2
-}
-
-# The median of a column of times.
-median() {
-	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
-}
-
-forget() {
-	rm -rf out.* copy
-}
-
-# alternate INPUT COMMAND…: fills the files cp.times and job.times.
-alternate() {
-	input=$1
-	shift
-	: >cp.times
-	: >job.times
-	for round in $(seq 0 "$rounds"); do
-		forget
-		bench_run result cp "$input" copy
-		[ "$round" = 0 ] || cat result >>cp.times
-		forget
-		bench_run result "$@" >/dev/null
-		[ "$round" = 0 ] || cat result >>job.times
-	done
-	forget
-}
-
-# row NAME RATIO-MARK KIB-MARK: one line from the two files.
-row() {
-	cp_s=$(awk '{ print $1 }' cp.times | median)
-	job_s=$(awk '{ print $1 }' job.times | median)
-	cp_cpu=$(awk '{ print $3 }' cp.times | median)
-	job_cpu=$(awk '{ print $3 }' job.times | median)
-	peak=$(awk '{ print $2 }' job.times | sort -n | tail -1)
-	awk -v name="$1" -v cp="$cp_s" -v job="$job_s" -v peak="$peak" \
-	    -v most="$2" -v kib="$3" -v cpu="$job_cpu" -v cp_cpu="$cp_cpu" \
-	    'BEGIN {
-		ratio = job / cp
-		bad = ratio > most || peak > kib
-		printf "%-36s %6.3f s %6.3f s %5.2f (%.2f) %5.2f %6.1f MiB (%d) %s\n",
-		    name, cp, job, ratio, most, cpu / cp_cpu, peak / 1024,
-		    kib / 1024, bad ? "MISSED" : "ok"
-		exit bad
-	}' || missed=1
-}
-
-# absolute NAME MS-MARK KIB-MARK COMMAND…: a job that has no cp beside it.
-absolute() {
-	name=$1 ms=$2 kib=$3
-	shift 3
-	: >job.times
-	for _ in $(seq "$rounds"); do
-		bench_run result "$@" >/dev/null
-		cat result >>job.times
-	done
-	job_s=$(awk '{ print $1 }' job.times | median)
-	peak=$(awk '{ print $2 }' job.times | sort -n | tail -1)
-	awk -v name="$name" -v job="$job_s" -v peak="$peak" -v ms="$ms" \
-	    -v kib="$kib" 'BEGIN {
-		bad = job * 1000 > ms || peak > kib
-		printf "%-36s %24.1f ms (%d) %12.1f MiB (%d) %s\n",
-		    name, job * 1000, ms, peak / 1024, kib / 1024,
-		    bad ? "MISSED" : "ok"
-		exit bad
-	}' || missed=1
-}
+# shellcheck disable=SC1091 # it stands beside this script
+. "$(dirname "$(realpath "$0")")/lib.sh"
 
 mib64=65536 mib16=16384 mib128=131072
 
-say "making files in $dir"
+say "making files in $PWD"
 bench_model a.safetensors 1024 64
 printf '%-36s %8s %8s %12s %5s %15s\n' "1 GiB of f32, warm cache" cp job \
     "time (most)" cpu "peak (most)"
 
-alternate a.safetensors tp-convert -q a.safetensors out.safetensors
+alternate 'cp a.safetensors copy' tp-convert -q a.safetensors out.safetensors
 row "safetensors -> safetensors" 1.10 $mib64
-alternate a.safetensors tp-convert -q --external-data always a.safetensors \
+alternate 'cp a.safetensors copy' tp-convert -q --external-data always a.safetensors \
     out.onnx
 row "safetensors -> ONNX, external" 1.10 $mib64
-alternate a.safetensors tp-convert -q a.safetensors out.tpt
+alternate 'cp a.safetensors copy' tp-convert -q a.safetensors out.tpt
 row "safetensors -> native" 1.25 $mib64
 tp-convert -q a.safetensors b.tpt
-alternate b.tpt tp-convert -q b.tpt out.safetensors
+alternate 'cp b.tpt copy' tp-convert -q b.tpt out.safetensors
 row "native -> safetensors, checked" 1.25 $mib64
-alternate a.safetensors tp-convert -q --dtype f16 a.safetensors out.safetensors
+alternate 'cp a.safetensors copy' tp-convert -q --dtype f16 a.safetensors out.safetensors
 row "f32 -> f16, safetensors" 1.00 $mib64
-alternate a.safetensors tp-convert -q --dtype bf16 a.safetensors out.safetensors
+alternate 'cp a.safetensors copy' tp-convert -q --dtype bf16 a.safetensors out.safetensors
 row "f32 -> bf16, safetensors" 1.00 $mib64
 bench_model one.safetensors 1024 1
-alternate one.safetensors tp-convert -q --dtype bf16 one.safetensors \
+alternate 'cp one.safetensors copy' tp-convert -q --dtype bf16 one.safetensors \
     out.safetensors
 row "f32 -> bf16, one tensor" 1.00 $mib64
 rm one.safetensors
@@ -156,4 +82,5 @@ flat safetensors
 flat tpt
 flat safetensors --dtype f16
 
-exit $missed
+# shellcheck disable=SC2154 # lib.sh sets it
+exit "$missed"

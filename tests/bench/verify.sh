@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# verify.sh - how fast models are checked, hashed and compared, against cmp of
+# the same files in the same run
+#
+# Two equal safetensors files of 1 GiB are made as in convert.sh, and a third
+# that differs in one value. Where numpy is installed its allclose reads the
+# same files too.
+# shellcheck disable=SC1091 # it stands beside this script
+. "$(dirname "$(realpath "$0")")/lib.sh"
+
+mib64=65536
+
+say "making files in $PWD"
+bench_model a.safetensors 1024 64
+cp a.safetensors b.safetensors
+bench_model one.safetensors 1024 1
+cp one.safetensors two.safetensors
+tp-convert -q a.safetensors a.tpt
+tp-verify manifest a.safetensors >sums
+printf '%-36s %8s %8s %12s %5s %15s\n' "1 GiB of f32, warm, 2 threads" cmp job \
+    "time (most)" cpu "peak (most)"
+
+compare='cmp a.safetensors b.safetensors'
+alternate "$compare" tp-verify diff --threads 2 a.safetensors b.safetensors
+row "diff, equal" 0.50 $mib64
+alternate "$compare" tp-verify diff --threads 2 one.safetensors two.safetensors
+row "diff, equal, one tensor" 0.50 $mib64
+alternate "$compare" tp-verify diff --threads 2 --per-tensor \
+    a.safetensors b.safetensors
+row "diff, all figures" 1.50 $mib64
+alternate "$compare" tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 \
+    a.safetensors b.safetensors
+row "diff, with tolerances" 1.50 $mib64
+
+# 1 GiB at 2 GB/s, and at 1 GB/s.
+absolute "check, safetensors" 537 $mib64 \
+    tp-verify check --threads 2 a.safetensors
+absolute "check, one tensor" 537 $mib64 \
+    tp-verify check --threads 2 one.safetensors
+absolute "check, native with checksums" 537 $mib64 \
+    tp-verify check --threads 2 a.tpt
+absolute "manifest" 1074 $mib64 \
+    tp-verify manifest --threads 2 a.safetensors
+absolute "manifest, one tensor" 1074 $mib64 \
+    tp-verify manifest --threads 2 one.safetensors
+absolute "manifest --check" 1074 $mib64 \
+    tp-verify manifest --threads 2 --check sums a.safetensors
+
+# numpy.allclose over the same bytes: at least five times as long.
+if python3 -c 'import numpy' 2>/dev/null; then
+	cat >allclose.py <<-'END'
+		import sys, numpy
+		a, b = (numpy.memmap(p, dtype="<f4", mode="r",
+		    offset=8 + int(numpy.fromfile(p, "<u8", 1)[0]))
+		    for p in sys.argv[1:])
+		assert numpy.allclose(a, b)
+	END
+	alternate 'python3 allclose.py one.safetensors two.safetensors' \
+	    tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 \
+	    one.safetensors two.safetensors
+	row "diff, against numpy.allclose" 0.20 $mib64
+else
+	say "numpy is not installed: no row for numpy.allclose"
+fi
+
+# shellcheck disable=SC2154 # lib.sh sets it
+exit "$missed"
