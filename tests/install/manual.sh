@@ -37,11 +37,13 @@ compile() {
 	    -L"$BUILD/formats" -L"$BUILD/libtensor" "$@"
 }
 
-compile core -ltensor
-part 'output core' >"$work/want"
-LD_LIBRARY_PATH=$BUILD/libtensor "$work/core" >"$work/got"
-diff "$work/want" "$work/got"
-echo "core: ok"
+for name in core gradient; do
+	compile "$name" -ltensor
+	part "output $name" >"$work/want"
+	LD_LIBRARY_PATH=$BUILD/libtensor "$work/$name" >"$work/got"
+	diff "$work/want" "$work/got"
+	echo "$name: ok"
+done
 
 compile files -ltpformats -ltensor
 printf '\100\0\0\0\0\0\0\0%-64s\0\0\200\77\0\0\0\100' \
