@@ -202,8 +202,8 @@ check_fresh(const struct tpi_fn *fn, unsigned k, const struct tp_tensor *t,
 	if (!node || !node->fn || t->autograd->version == tp_tensor_version(t))
 		return TP_OK;
 	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-	    "%s: input %u, the result of %s, was changed through another "
-	    "handle: version %" PRIu64 ", it is at version %" PRIu64 " now",
+	    "%s: input %u, the result of %s, was written without its history: "
+	    "version %" PRIu64 ", it is at version %" PRIu64 " now",
 	    fn->name, k, node->fn->name, t->autograd->version,
 	    tp_tensor_version(t));
 }

@@ -12,11 +12,11 @@
 
 struct tp_batch {
 	struct tp_tensor *value; /* the batch is axis 0; may be a wrapper */
-	unsigned level;		 /* of the tp_vmap that made it, from 1 on */
+	uint64_t level;		 /* of the tp_vmap that made it, from 1 on */
 };
 
 /* The innermost tp_vmap that an input belongs to; 0: none. */
-unsigned tpi_batch_level(const struct tp_tensor *const *in, unsigned n_in);
+uint64_t tpi_batch_level(const struct tp_tensor *const *in, unsigned n_in);
 
 enum tp_status tpi_apply_batched(const struct tpi_fn *fn,
     const struct tpi_args *args, const struct tp_tensor *const *in,
@@ -24,7 +24,7 @@ enum tp_status tpi_apply_batched(const struct tpi_fn *fn,
     struct tp_err *err);
 
 /* A wrapper over value, which is taken, also on failure. */
-enum tp_status tpi_batch_wrap(struct tp_tensor *value, unsigned level,
+enum tp_status tpi_batch_wrap(struct tp_tensor *value, uint64_t level,
     struct tp_tensor **out, struct tp_err *err);
 /* Another handle on a wrapper. */
 enum tp_status tpi_batch_alias(

@@ -3,6 +3,7 @@
 #include "tp/vmap.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "tp/ops.h"
@@ -13,19 +14,16 @@
 
 #include "banned.h"
 
-/* Calls of tp_vmap that this thread is in. */
-static _Thread_local unsigned depth;
-
 bool
 tp_tensor_is_batch(const struct tp_tensor *t)
 {
 	return t->batch != NULL;
 }
 
-unsigned
+uint64_t
 tpi_batch_level(const struct tp_tensor *const *in, unsigned n_in)
 {
-	unsigned level = 0;
+	uint64_t level = 0;
 
 	for (unsigned k = 0; k < n_in; k++)
 		if (in[k] && in[k]->batch && in[k]->batch->level > level)
@@ -34,7 +32,7 @@ tpi_batch_level(const struct tp_tensor *const *in, unsigned n_in)
 }
 
 enum tp_status
-tpi_batch_wrap(struct tp_tensor *value, unsigned level, struct tp_tensor **out,
+tpi_batch_wrap(struct tp_tensor *value, uint64_t level, struct tp_tensor **out,
     struct tp_err *err)
 {
 	struct tp_tensor *t = NULL;
@@ -91,7 +89,7 @@ tpi_apply_batched(const struct tpi_fn *fn, const struct tpi_args *args,
     const struct tp_tensor *const *in, unsigned n_in, struct tp_tensor *into,
     struct tp_tensor **out, struct tp_err *err)
 {
-	unsigned level = tpi_batch_level(in, n_in);
+	uint64_t level = tpi_batch_level(in, n_in);
 	struct tpi_batch_call b = {.args = args, .n_in = n_in};
 	struct tp_tensor *made = NULL;
 	enum tp_status rc;
@@ -185,7 +183,7 @@ count_examples(const int *in_axes, const struct tp_tensor *const *inputs,
 }
 
 static enum tp_status
-wrap_input(const struct tp_tensor *t, int in_axis, unsigned level,
+wrap_input(const struct tp_tensor *t, int in_axis, uint64_t level,
     struct tp_tensor **out, struct tp_err *err)
 {
 	struct tp_tensor *value = NULL;
@@ -200,7 +198,7 @@ wrap_input(const struct tp_tensor *t, int in_axis, unsigned level,
 /* Replace an output, which is taken, by what it stands for. */
 static enum tp_status
 unwrap_output(struct tp_tensor **output, size_t k, int out_axis, int64_t size,
-    unsigned level, struct tp_err *err)
+    uint64_t level, struct tp_err *err)
 {
 	const struct tp_tensor *value;
 	struct tp_tensor *t = *output, *full = NULL;
@@ -234,10 +232,12 @@ tp_vmap(tp_vmap_fn *fn, void *ctx, const int *in_axes,
     const struct tp_tensor *const *inputs, size_t n_inputs, const int *out_axes,
     struct tp_tensor **outputs, size_t n_outputs, struct tp_err *err)
 {
+	/* An inner call begins later than the one around it. */
+	static atomic_uint_least64_t last;
 	const struct tp_alloc *alloc = n_inputs ? inputs[0]->alloc : NULL;
 	const struct tp_tensor **seen = NULL;
 	struct tp_tensor **made = NULL;
-	unsigned level = depth + 1;
+	uint64_t level;
 	int64_t size = 0;
 	enum tp_status rc;
 
@@ -246,6 +246,7 @@ tp_vmap(tp_vmap_fn *fn, void *ctx, const int *in_axes,
 	rc = count_examples(in_axes, inputs, n_inputs, &size, err);
 	if (rc)
 		return rc;
+	level = atomic_fetch_add(&last, 1) + 1;
 	seen = tp_mem_array(alloc, n_inputs, sizeof(*seen));
 	made = tp_mem_array(alloc, n_inputs, sizeof(*made));
 	if (!seen || !made)
@@ -257,11 +258,8 @@ tp_vmap(tp_vmap_fn *fn, void *ctx, const int *in_axes,
 			    inputs[k], in_axes[k], level, &made[k], err);
 		seen[k] = made[k] ? made[k] : inputs[k];
 	}
-	if (!rc) {
-		depth = level;
+	if (!rc)
 		rc = fn(ctx, seen, n_inputs, outputs, n_outputs, err);
-		depth = level - 1;
-	}
 	for (size_t k = 0; k < n_outputs && !rc; k++)
 		rc = unwrap_output(
 		    &outputs[k], k, out_axes[k], size, level, err);

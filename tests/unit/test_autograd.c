@@ -329,8 +329,8 @@ views_and_their_writes_are_in_the_history(void **state)
 	assert_int_equal(tp_neg(h, &z, &found), TP_EARG);
 	assert_null(z);
 	assert_string_equal(found.msg,
-	    "neg: input 0, the result of add, was changed through another "
-	    "handle: version 0, it is at version 1 now");
+	    "neg: input 0, the result of add, was written without its "
+	    "history: version 0, it is at version 1 now");
 	/* Other handles have no history. */
 	RUN(tp_tensor_alias(v, &raw, err));
 	assert_false(tp_tensor_requires_grad(raw));

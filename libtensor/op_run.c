@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_run.c - running an operator: checks, outputs, threads */
+#include "op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tp/layout.h"
+#include "tp/parallel.h"
+
+#include "tensor.h"
+
+#include "banned.h"
+
+/* Elements below which a second thread costs more than it gives. */
+#define WORTH_A_THREAD (1 << 16)
+
+size_t
+tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most)
+{
+	uint64_t n = work / WORTH_A_THREAD;
+	unsigned threads = c->n_threads;
+
+	if (n <= 1)
+		return 1;
+	if (!threads)
+		threads = tp_cpu_count();
+	if (n > threads)
+		n = threads;
+	if (n > most)
+		n = most;
+	return n < 1 ? 1 : (size_t)n;
+}
+
+struct elementwise {
+	const struct tp_iter *it;
+	size_t n_parts;
+	tp_loop_fn *kernel;
+};
+
+static void
+run_part(void *ctx, size_t k)
+{
+	const struct elementwise *e = ctx;
+	struct tp_iter part;
+
+	tp_iter_part(e->it, k, e->n_parts, &part);
+	tp_iter_run(&part, e->kernel, NULL);
+}
+
+enum tp_status
+tpi_run_elementwise(struct tpi_call *c, struct tp_err *err)
+{
+	struct elementwise e = {.kernel = c->kernel};
+	struct tp_iter it;
+	enum tp_status rc =
+	    tp_iter_init(&it, &c->out[0], 1, c->in, (unsigned)c->n_in, 0, err);
+
+	if (rc)
+		return rc;
+	e.it = &it;
+	e.n_parts = tpi_op_parts(c, it.n_elems, (uint64_t)it.sizes[0]);
+	tp_parallel(c->n_threads, e.n_parts, run_part, &e);
+	return TP_OK;
+}
+
+enum tp_status
+tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype, const int64_t *sizes,
+    unsigned rank, struct tp_tensor **out, struct tp_err *err)
+{
+	return tp_tensor_empty(c->alloc, dtype, sizes, rank, out, err);
+}
+
+/* "f16, bf16, f32": what the operator takes. */
+static void
+list_dtypes(const struct tp_op *op, char *text, size_t size)
+{
+	size_t at = 0;
+
+	text[0] = 0;
+	for (int d = 0; d < TP_DTYPE_COUNT && at < size; d++)
+		if (op->kernels[d])
+			at += (size_t)snprintf(text + at, size - at, "%s%s",
+			    at ? ", " : "", tp_dtype_name((enum tp_dtype)d));
+}
+
+static enum tp_status
+take_input(
+    struct tpi_call *c, size_t k, const struct tp_value *v, struct tp_err *err)
+{
+	const struct tp_tensor *t =
+	    v->kind == TP_VALUE_TENSOR ? v->tensor : NULL;
+
+	if (!t && k < c->op->min_in)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu is missing", c->op->onnx, k);
+	if (t && t->sparse)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: input %zu is sparse; tp_to_dense first", c->op->onnx,
+		    k);
+	if (t && t->batch)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: input %zu is inside tp_vmap; tp/ops.h takes it",
+		    c->op->onnx, k);
+	if (t && t->quantizer)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: input %zu is quantized; tp_dequantize first",
+		    c->op->onnx, k);
+	c->in[k] = t;
+	return TP_OK;
+}
+
+static enum tp_status
+take_inputs(struct tpi_call *c, const struct tp_value *inputs, size_t n_in,
+    size_t n_out, struct tp_err *err)
+{
+	const struct tp_op *op = c->op;
+	enum tp_status rc = TP_OK;
+
+	/* Absent inputs at the end are not given. */
+	while (n_in > 0 && inputs[n_in - 1].kind == TP_VALUE_NONE)
+		n_in--;
+	if (n_in < op->min_in || n_in > op->max_in)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %zu inputs, it takes %u to %u", op->onnx, n_in,
+		    op->min_in, op->max_in);
+	if (n_out < op->min_out || n_out > op->max_out)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %zu outputs, it has %u to %u", op->onnx, n_out,
+		    op->min_out, op->max_out);
+	c->n_in = n_in;
+	c->n_out = n_out;
+	for (size_t k = 0; k < n_in && !rc; k++)
+		rc = take_input(c, k, &inputs[k], err);
+	return rc;
+}
+
+static enum tp_status
+check_attrs(const struct tpi_call *c, struct tp_err *err)
+{
+	for (size_t i = 0; i < c->n_attrs; i++) {
+		const struct tpi_attr_spec *spec = c->op->attrs;
+		const struct tp_attr *a = &c->attrs[i];
+
+		while (spec && spec->name &&
+		       tp_str_cmp(tp_str(spec->name), a->name))
+			spec++;
+		if (!spec || !spec->name)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s (opset %d on) has no attribute '%s'",
+			    c->op->onnx, c->op->since, TP_BRIEF(a->name));
+		if (spec->kind != a->kind)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: attribute '%s' is of kind %s, expected %s",
+			    c->op->onnx, spec->name, tp_attr_kind_name(a->kind),
+			    tp_attr_kind_name(spec->kind));
+	}
+	return TP_OK;
+}
+
+static enum tp_status
+choose_kernel(struct tpi_call *c, struct tp_err *err)
+{
+	char takes[160];
+
+	if (!c->op->kernels)
+		return TP_OK;
+	c->kernel = c->op->kernels[c->in[0]->dtype];
+	if (c->kernel)
+		return TP_OK;
+	list_dtypes(c->op, takes, sizeof(takes));
+	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+	    "%s of dtype %s; it is implemented for %s", c->op->onnx,
+	    tp_dtype_name(c->in[0]->dtype), takes);
+}
+
+static bool
+same_elements(const struct tp_tensor *a, const struct tp_tensor *b)
+{
+	size_t nbytes = a->rank * sizeof(int64_t);
+
+	return a->dtype == b->dtype && a->rank == b->rank &&
+	       a->first == b->first &&
+	       (!nbytes ||
+		   (!memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b), nbytes) &&
+		       !memcmp(tp_tensor_strides(a), tp_tensor_strides(b),
+			   nbytes)));
+}
+
+/* May output 0 be written while the inputs are read? */
+static bool
+is_safe_target(const struct tpi_call *c, const struct tp_tensor *into)
+{
+	if (c->op->flags & TPI_OP_VIEW)
+		return false;
+	for (size_t k = 0; k < c->n_in; k++)
+		if (c->in[k] && c->in[k]->storage == into->storage &&
+		    !((c->op->flags & TPI_OP_ELEMENTWISE) &&
+			same_elements(c->in[k], into)))
+			return false;
+	return true;
+}
+
+static enum tp_status
+check_target(const struct tpi_call *c, const struct tpi_info *info,
+    const struct tp_tensor *into, struct tp_err *err)
+{
+	if (into->dtype != info->dtype || into->rank != info->rank ||
+	    (info->rank && memcmp(tp_tensor_sizes(into), info->sizes,
+			       info->rank * sizeof(info->sizes[0]))))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: the result has dtype %s and shape %s, its place has "
+		    "%s and %s",
+		    c->op->onnx, tp_dtype_name(info->dtype),
+		    TP_SHAPE_TEXT(info->sizes, info->rank),
+		    tp_dtype_name(into->dtype),
+		    TP_SHAPE_TEXT(tp_tensor_sizes(into), into->rank));
+	return tp_tensor_check_write(into, err);
+}
+
+static enum tp_status
+make_outputs(struct tpi_call *c, const struct tpi_info *infos,
+    struct tp_tensor *direct, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	if (c->op->flags & TPI_OP_VIEW)
+		return TP_OK;
+	for (size_t k = 0; k < c->n_out && !rc; k++)
+		rc = k == 0 && direct
+			 ? tp_tensor_alias(direct, &c->out[0], err)
+			 : tp_tensor_empty(c->alloc, infos[k].dtype,
+			       infos[k].sizes, infos[k].rank, &c->out[k], err);
+	return rc;
+}
+
+/* Bring output 0 to where it is wanted, by way of a copy if need be. */
+static enum tp_status
+settle_target(struct tpi_call *c, struct tp_tensor *into, bool is_direct,
+    struct tp_err *err)
+{
+	enum tp_status rc;
+
+	if (is_direct) {
+		tp_tensor_bump_version(into);
+		return TP_OK;
+	}
+	rc = tp_tensor_assign(into, c->out[0], TP_OVERFLOW_INF, err);
+	tp_tensor_free(c->out[0]);
+	c->out[0] = NULL;
+	return rc ? rc : tp_tensor_alias(into, &c->out[0], err);
+}
+
+static enum tp_status
+compute(struct tpi_call *c, struct tpi_info *infos, struct tp_tensor *into,
+    struct tp_err *err)
+{
+	bool is_direct = into && is_safe_target(c, into);
+	enum tp_status rc = check_attrs(c, err);
+
+	if (!rc)
+		rc = choose_kernel(c, err);
+	if (!rc)
+		rc = c->op->infer(c, infos, err);
+	if (!rc && into)
+		rc = check_target(c, &infos[0], into, err);
+	if (!rc)
+		rc = make_outputs(c, infos, is_direct ? into : NULL, err);
+	if (!rc)
+		rc = c->op->run(c, err);
+	if (!rc && into)
+		rc = settle_target(c, into, is_direct, err);
+	return rc;
+}
+
+/* Inputs, outputs and their shapes: few on the stack, many on the heap. */
+struct slots {
+	const struct tp_tensor *in[TPI_OP_FEW];
+	struct tp_tensor *out[TPI_OP_FEW];
+	struct tpi_info infos[TPI_OP_FEW];
+	struct tpi_info *all_infos;
+};
+
+static enum tp_status
+take_slots(struct tpi_call *c, struct slots *s, size_t n_in, size_t n_out,
+    struct tp_err *err)
+{
+	memset(s->in, 0, sizeof(s->in));
+	memset(s->out, 0, sizeof(s->out));
+	c->in = s->in;
+	c->out = s->out;
+	s->all_infos = s->infos;
+	if (n_in > TPI_OP_FEW)
+		c->in = tp_mem_array(c->alloc, n_in, sizeof(*c->in));
+	if (n_out > TPI_OP_FEW) {
+		c->out = tp_mem_array(c->alloc, n_out, sizeof(*c->out));
+		s->all_infos =
+		    tp_mem_array(c->alloc, n_out, sizeof(*s->all_infos));
+	}
+	if (!c->in || !c->out || !s->all_infos)
+		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "%s: no memory for %zu inputs and %zu outputs", c->op->onnx,
+		    n_in, n_out);
+	return TP_OK;
+}
+
+static void
+drop_slots(struct tpi_call *c, struct slots *s, size_t n_in, size_t n_out)
+{
+	if (c->in != s->in)
+		tp_mem_free(c->alloc, (void *)c->in, n_in, sizeof(*c->in));
+	if (c->out != s->out)
+		tp_mem_free(c->alloc, c->out, n_out, sizeof(*c->out));
+	if (s->all_infos != s->infos)
+		tp_mem_free(
+		    c->alloc, s->all_infos, n_out, sizeof(*s->all_infos));
+}
+
+enum tp_status
+tp_op_run(const struct tp_op *op, const struct tp_attr *attrs, size_t n_attrs,
+    const struct tp_value *inputs, size_t n_in, struct tp_value *outputs,
+    size_t n_out, const struct tp_op_opts *opts, struct tp_err *err)
+{
+	struct tpi_call c = {.op = op, .attrs = attrs, .n_attrs = n_attrs};
+	struct tp_tensor *into = opts ? opts->into : NULL;
+	struct slots slots;
+	enum tp_status rc;
+
+	for (size_t k = 0; k < n_out; k++)
+		outputs[k] = (struct tp_value){TP_VALUE_NONE, NULL};
+	if (opts) {
+		c.alloc = opts->alloc;
+		c.n_threads = opts->n_threads;
+	}
+	rc = take_slots(&c, &slots, n_in, n_out, err);
+	if (!rc)
+		rc = take_inputs(&c, inputs, n_in, n_out, err);
+	if (!rc)
+		rc = compute(&c, slots.all_infos, into, err);
+	for (size_t k = 0; k < c.n_out; k++) {
+		if (rc)
+			tp_tensor_free(c.out[k]);
+		else
+			outputs[k] = tp_value_of(c.out[k]);
+	}
+	drop_slots(&c, &slots, n_in, n_out);
+	return rc;
+}
