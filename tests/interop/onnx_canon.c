@@ -250,3 +250,16 @@ onnx_canon(const char *path, size_t *nbytes)
 	tp_onnx__model_proto__free_unpacked(model, NULL);
 	return bytes;
 }
+
+bool
+onnx_same_content(const char *a, const char *b)
+{
+	size_t n_a = 0, n_b = 0;
+	uint8_t *canon_a = onnx_canon(a, &n_a);
+	uint8_t *canon_b = onnx_canon(b, &n_b);
+	bool same = n_a == n_b && !memcmp(canon_a, canon_b, n_a);
+
+	free(canon_a);
+	free(canon_b);
+	return same;
+}

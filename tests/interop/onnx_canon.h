@@ -11,10 +11,13 @@
 #ifndef ONNX_CANON_H
 #define ONNX_CANON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The bytes, to be freed by free(). */
 uint8_t *onnx_canon(const char *path, size_t *nbytes);
+
+bool onnx_same_content(const char *a, const char *b);
 
 #endif

@@ -93,19 +93,6 @@ rewrite(
 	return rc ? failed(model, l, err.msg) : true;
 }
 
-static bool
-same_content(const char *a, const char *b)
-{
-	size_t n_a = 0, n_b = 0;
-	uint8_t *canon_a = onnx_canon(a, &n_a);
-	uint8_t *canon_b = onnx_canon(b, &n_b);
-	bool same = n_a == n_b && !memcmp(canon_a, canon_b, n_a);
-
-	free(canon_a);
-	free(canon_b);
-	return same;
-}
-
 /* Both absent is the same too. */
 static bool
 same_bytes(const char *a, const char *b)
@@ -144,7 +131,7 @@ try_layout(const char *folder, const char *model, const struct layout *l)
 		return false;
 	if (is_ambiguous(model, l))
 		return true;
-	if (!same_content(model, once[0]))
+	if (!onnx_same_content(model, once[0]))
 		return failed(model, l, "the content has changed");
 	if (!rewrite(model, l, once[0], twice[0]))
 		return false;

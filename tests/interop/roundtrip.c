@@ -73,14 +73,9 @@ open_model(const char *model, const char *path)
 static bool
 same_content(const char *model, const char *step, const char *back)
 {
-	size_t n_before = 0, n_after = 0;
-	uint8_t *before = onnx_canon(model, &n_before);
-	uint8_t *after = onnx_canon(back, &n_after);
-	bool same = n_before == n_after && !memcmp(before, after, n_before);
-
-	free(before);
-	free(after);
-	return same ? true : failed(model, step, "the content has changed");
+	return onnx_same_content(model, back)
+		   ? true
+		   : failed(model, step, "the content has changed");
 }
 
 /* Through `middle` and back to NUMBER.NAME.onnx. */
