@@ -37,7 +37,8 @@ tp_parallel(unsigned n_threads, size_t n_parts, tp_part_fn *fn, void *ctx)
 	unsigned n_started = 0;
 
 	atomic_init(&w.next, 0);
-	if (n_threads == 0)
+	/* Counting asks the system. */
+	if (n_threads == 0 && n_parts > 1)
 		n_threads = tp_cpu_count();
 	if (n_threads > MAX_THREADS)
 		n_threads = MAX_THREADS;

@@ -4,9 +4,17 @@
 
 #include "../banned.h"
 
-TPI_CLONES void
-tpi_product(const double *restrict a, const double *restrict b, size_t n,
+/* Of its own, because a function that the loader picks would be exported. */
+TPI_CLONES static void
+multiply(const double *restrict a, const double *restrict b, size_t n,
     double *restrict c, size_t c_row)
 {
 	tpi_product_block(a, b, n, c, c_row);
+}
+
+void
+tpi_product(const double *restrict a, const double *restrict b, size_t n,
+    double *restrict c, size_t c_row)
+{
+	multiply(a, b, n, c, c_row);
 }
