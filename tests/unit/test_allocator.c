@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tp/allocator.h"
+#include "tp/layout.h"
 #include "tp/mem_stats.h"
 
 #include "support/random.h"
@@ -199,6 +200,59 @@ a_registered_allocator_serves_its_device(void **state)
 	    tp_allocator_get(TP_DEVICE_CPU), tp_system_allocator());
 	assert_true(tp_device_is_strided(TP_DEVICE_CPU));
 	assert_false(tp_device_is_strided(TP_DEVICE_HOST_LINEAR));
+}
+
+/* An allocator of the program's own, which has nothing to give. */
+static enum tp_status
+refuse(struct tp_allocator *self, size_t nbytes, size_t alignment,
+    struct tp_device device, struct tp_data_ptr *out, struct tp_err *err)
+{
+	(void)self;
+	(void)alignment;
+	(void)device;
+	(void)out;
+	return tp_fail(
+	    err, TP_ENOMEM, TP_NO_OFFSET, "nothing of %zu bytes", nbytes);
+}
+
+static void
+tensors_come_from_the_registered_allocator(void **state)
+{
+	struct tp_allocator poor = {.name = "poor", .allocate = refuse};
+	struct tp_allocator *rich = make_allocator(2), *before;
+	const int64_t sizes[] = {3, 4};
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_tensor *t = NULL, *c = NULL;
+	struct tp_mem_stats s;
+
+	(void)state;
+	before = tp_allocator_set(TP_DEVICE_CPU, rich);
+	assert_int_equal(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, sizes, 2, &t, &err), TP_OK);
+	(void)tp_allocator_set(TP_DEVICE_CPU, &poor);
+	assert_int_equal(
+	    tp_tensor_clone(t, TP_LAYOUT_PRESERVE, &c, &err), TP_ENOMEM);
+	assert_null(c);
+	assert_string_equal(err.msg, "nothing of 48 bytes");
+	assert_int_equal(
+	    tp_tensor_empty(NULL, TP_DTYPE_F32, sizes, 2, &c, &err), TP_ENOMEM);
+	assert_null(c);
+	assert_ptr_equal(tp_allocator_set(TP_DEVICE_CPU, before), &poor);
+
+	/* The tensor goes back where it came from; a clone is counted. */
+	tp_mem_stats_enable(true);
+	tp_mem_stats_reset();
+	assert_int_equal(
+	    tp_tensor_clone(t, TP_LAYOUT_PRESERVE, &c, &err), TP_OK);
+	tp_mem_stats_get(&s);
+	assert_int_equal(s.n_allocated, 1);
+	assert_int_equal(s.live_bytes, 48);
+	tp_tensor_free(c);
+	tp_mem_stats_get(&s);
+	assert_int_equal(s.n_live, 0);
+	tp_mem_stats_enable(false);
+	tp_tensor_free(t);
+	tp_allocator_free(rich);
 }
 
 /*
@@ -422,6 +476,7 @@ main(void)
 	    cmocka_unit_test(neighbours_are_joined),
 	    cmocka_unit_test(bad_requests_are_refused),
 	    cmocka_unit_test(a_registered_allocator_serves_its_device),
+	    cmocka_unit_test(tensors_come_from_the_registered_allocator),
 	    cmocka_unit_test(threads_may_free_what_others_made),
 	    cmocka_unit_test(figures_are_exact_and_the_leak_is_named),
 #ifdef TP_DEBUG_CHECKS
