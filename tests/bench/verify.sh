@@ -3,9 +3,9 @@
 # verify.sh - how fast models are checked, hashed and compared, against cmp of
 # the same files in the same run
 #
-# Two equal safetensors files of 1 GiB are made as in convert.sh, and a third
-# that differs in one value. Where numpy is installed its allclose reads the
-# same files too.
+# Two equal safetensors files of 1 GiB are made as in convert.sh, and one of the
+# same values rounded, so that every element differs and every figure must be
+# worked out. Where numpy is installed its allclose reads such files too.
 # shellcheck disable=SC1091 # it stands beside this script
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
@@ -32,6 +32,16 @@ row "diff, all figures" 1.50 $mib64
 alternate "$compare" tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 \
     a.safetensors b.safetensors
 row "diff, with tolerances" 1.50 $mib64
+
+tp-convert -q --dtype bf16 a.safetensors half.safetensors
+tp-convert -q --dtype f32 half.safetensors rounded.safetensors
+alternate "$compare" tp-verify diff --threads 2 --rtol 0.01 --sqnr 40 \
+    a.safetensors rounded.safetensors
+row "diff, every element differs" 1.50 $mib64
+alternate "$compare" tp-verify diff --threads 2 --tolerance auto \
+    a.safetensors half.safetensors
+row "diff, f32 and bf16" 2.50 $mib64
+rm half.safetensors rounded.safetensors
 
 # 1 GiB at 2 GB/s, and at 1 GB/s.
 absolute "check, safetensors" 537 $mib64 \
@@ -63,6 +73,27 @@ if python3 -c 'import numpy' 2>/dev/null; then
 else
 	say "numpy is not installed: no row for numpy.allclose"
 fi
+
+# Memory against size: one tensor of which every element differs.
+rm -f ./*.safetensors ./*.tpt
+for mib in 256 1024 4096; do
+	bench_model m.safetensors "$mib" 1
+	tp-convert -q --dtype bf16 m.safetensors n.safetensors
+	bench_run result tp-verify diff --threads 2 --tolerance auto \
+	    m.safetensors n.safetensors >/dev/null
+	awk '{ print $2 }' result
+	rm ./*.safetensors
+done | awk -v kib=$mib64 '
+{
+	v[NR] = $1
+	bad = bad || $1 > kib
+}
+END {
+	printf "%-54s %5.1f %5.1f %5.1f MiB (%d) %s\n",
+	    "memory, one tensor of 256 MiB, 1 GiB, 4 GiB", v[1] / 1024,
+	    v[2] / 1024, v[3] / 1024, kib / 1024, bad ? "MISSED" : "ok"
+	exit bad
+}' || missed=1
 
 # shellcheck disable=SC2154 # lib.sh sets it
 exit "$missed"
