@@ -332,38 +332,52 @@ threads_change_no_bit(void **state)
 
 /*
  * Blocks of the product end inside of it in every direction; each element is
- * the sum in the order of k, rounded once.
+ * the sum in the order of k, rounded once. In f64 each product is rounded too.
  */
 static void
-products_of_any_size_are_sums_in_order(void **state)
+check_product(enum tp_dtype dtype, enum placement how)
 {
 	static const int64_t a_sizes[] = {131, 517}, b_sizes[] = {517, 275};
-	struct tp_tensor *a = NULL, *b = NULL, *y;
+	struct tp_tensor *a = placed_tensor(dtype, a_sizes, 2, how), *y;
+	struct tp_tensor *b = placed_tensor(dtype, b_sizes, 2, how);
+	double *pa = calloc(131 * 517, sizeof(*pa));
+	double *pb = calloc(517 * 275, sizeof(*pb));
 	uint64_t seed = 5;
 
-	(void)state;
-	RUN(tp_tensor_empty(NULL, TP_DTYPE_F32, a_sizes, 2, &a, err));
-	RUN(tp_tensor_empty(NULL, TP_DTYPE_F32, b_sizes, 2, &b, err));
 	for (uint64_t i = 0; i < tp_tensor_numel(a); i++)
 		set_number(a, i, (double)next_random(&seed) / 0x1p64 - 0.5);
 	for (uint64_t i = 0; i < tp_tensor_numel(b); i++)
 		set_number(b, i, (double)next_random(&seed) / 0x1p64 - 0.5);
+	for (uint64_t i = 0; i < tp_tensor_numel(a); i++)
+		pa[i] = number_at(a, i);
+	for (uint64_t i = 0; i < tp_tensor_numel(b); i++)
+		pb[i] = number_at(b, i);
 	y = threaded("MatMul", a, b, 2);
 	for (uint64_t i = 0; i < 131; i++)
 		for (uint64_t j = 0; j < 275; j++) {
-			const float *pa = tp_tensor_data(a);
-			const float *pb = tp_tensor_data(b);
 			double sum = 0;
 
 			for (uint64_t k = 0; k < 517; k++)
-				sum += (double)pa[i * 517 + k] *
-				       (double)pb[k * 275 + j];
-			assert_true(((const float *)tp_tensor_data(
-					y))[i * 275 + j] == (float)sum);
+				sum += pa[i * 517 + k] * pb[k * 275 + j];
+			if (dtype == TP_DTYPE_F32)
+				sum = (double)(float)sum;
+			assert_true(number_at(y, i * 275 + j) == sum);
 		}
+	free(pa);
+	free(pb);
 	tp_tensor_free(y);
 	tp_tensor_free(a);
 	tp_tensor_free(b);
+}
+
+static void
+products_of_any_size_are_sums_in_order(void **state)
+{
+	(void)state;
+	check_product(TP_DTYPE_F32, PACKED);
+	check_product(TP_DTYPE_F32, CROSSED);
+	check_product(TP_DTYPE_F64, PACKED);
+	check_product(TP_DTYPE_F64, BACKWARDS);
 }
 
 static void
