@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "dequantize.h"
 #include "tp/parallel.h"
 
 #include "banned.h"
@@ -274,8 +275,8 @@ decide(struct quantized *q, struct tp_err *err)
  * ---- the new reader ----
  */
 
-static enum tp_status
-copy_files(
+enum tp_status
+tpi_reader_copy_files(
     struct tp_reader *r, const struct tp_reader *inner, struct tp_err *err)
 {
 	enum tp_status rc = TP_OK;
@@ -295,8 +296,9 @@ copy_files(
 		    r, &inner->storages[i], TP_STR(""), &index, err);
 	}
 	for (size_t i = 0; !rc && i < inner->n_meta; i++)
-		rc = tpi_reader_add_meta(r, inner->meta[i].key,
-		    inner->meta[i].value, TP_NO_OFFSET, err);
+		if (tp_str_cmp(inner->meta[i].key, TP_STR(TP_QUANTIZED_KEY)))
+			rc = tpi_reader_add_meta(r, inner->meta[i].key,
+			    inner->meta[i].value, TP_NO_OFFSET, err);
 	return rc;
 }
 
@@ -308,8 +310,8 @@ same_recipe(const struct tp_recipe *a, const struct tp_recipe *b)
 	       a->calibrate == b->calibrate;
 }
 
-static bool
-same_view(const struct tp_entry *a, const struct tp_entry *b)
+bool
+tpi_same_view(const struct tp_entry *a, const struct tp_entry *b)
 {
 	size_t dims = a->rank * sizeof(int64_t);
 
@@ -330,7 +332,7 @@ twin_of(struct quantized *q, size_t i)
 
 	if (*first == TP_NONE)
 		*first = i;
-	return same_view(q->narrows[*first].e, e) &&
+	return tpi_same_view(q->narrows[*first].e, e) &&
 		       same_recipe(
 			   &q->items[*first].recipe, &q->items[i].recipe)
 		   ? *first
@@ -481,7 +483,7 @@ add_attachments(struct tp_reader *r, const struct quantized *q, bool any,
 static enum tp_status
 build(struct tp_reader *r, struct quantized *q, struct tp_err *err)
 {
-	enum tp_status rc = copy_files(r, q->inner, err);
+	enum tp_status rc = tpi_reader_copy_files(r, q->inner, err);
 	bool any = false;
 
 	for (size_t i = 0; i < q->n; i++)
@@ -571,5 +573,7 @@ tp_quantized_item(const struct tp_reader *r, size_t i)
 {
 	const struct quantized *q = r->priv;
 
-	return r->format == &quantized_format && i < q->n ? &q->items[i] : NULL;
+	if (r->format != &quantized_format)
+		return tpi_dequantized_item(r, i);
+	return i < q->n ? &q->items[i] : NULL;
 }

@@ -20,7 +20,7 @@ static const char *opt_from, *opt_to, *opt_scheme, *opt_report;
 static struct selection selection = {.axis = 0};
 static struct gates fail_if;
 static int opt_per = -1, opt_calibrate, opt_nonfinite, opt_sync;
-static bool opt_symmetric, opt_asymmetric;
+static bool opt_symmetric, opt_asymmetric, opt_dequantize;
 static bool opt_verify, opt_dry_run, opt_force;
 static int64_t opt_axis = INT64_MAX, opt_block = -1, opt_min_elements = 1024;
 
@@ -40,6 +40,8 @@ static const struct cli_option options[] = {
     {CLI_HEADING, .help = "Scheme"},
     {CLI_STRING, 's', "scheme", "SCHEME", &opt_scheme,
 	.help = "int8, uint8, int4, uint4, f16, bf16, f8e4m3, f8e5m2, q8_0 or q4_0"},
+    {CLI_FLAG, 0, "dequantize", NULL, &opt_dequantize,
+	.help = "the reverse: make floats (f32) of what is quantized"},
     {CLI_CHOICE, 0, "per", "tensor|channel|block", &opt_per,
 	.help = "what has a scale of its own (default channel)", .choices = pers},
     {CLI_INT, 0, "axis", "N", &opt_axis,
@@ -101,13 +103,36 @@ check_fixed(const struct tp_scheme *s)
 }
 
 static const char *
+check_formats(void)
+{
+	if ((opt_from && !tp_format_find(opt_from)) ||
+	    (opt_to && !tp_format_find(opt_to)))
+		return "--from, --to: the formats are native, safetensors, "
+		       "onnx";
+	return NULL;
+}
+
+static const char *
+check_dequantize(void)
+{
+	if (opt_scheme || opt_per >= 0 || opt_symmetric || opt_asymmetric ||
+	    opt_calibrate || opt_axis != INT64_MAX || opt_block >= 0 ||
+	    opt_nonfinite || selection.skip.list.n || fail_if.list.n)
+		return "--dequantize takes what is there: schemes and gates "
+		       "are for the other way";
+	return check_formats();
+}
+
+static const char *
 check(void)
 {
 	const struct tp_scheme *s;
 	const char *wrong;
 
+	if (opt_dequantize)
+		return check_dequantize();
 	if (!opt_scheme)
-		return "--scheme is missing";
+		return "--scheme or --dequantize is missing";
 	s = tp_scheme_find(opt_scheme);
 	if (!s)
 		return "--scheme: the schemes are int8, uint8, int4, uint4, "
@@ -115,12 +140,10 @@ check(void)
 	if (opt_symmetric && opt_asymmetric)
 		return "--symmetric and --asymmetric exclude each other";
 	wrong = check_fixed(s);
+	if (!wrong)
+		wrong = check_formats();
 	if (wrong)
 		return wrong;
-	if ((opt_from && !tp_format_find(opt_from)) ||
-	    (opt_to && !tp_format_find(opt_to)))
-		return "--from, --to: the formats are native, safetensors, "
-		       "onnx";
 	selection.scheme = s;
 	selection.per = opt_per >= 0 ? (enum tp_quant_per)opt_per : s->per;
 	if (opt_block >= 0 && selection.per != TP_PER_BLOCK)
@@ -148,7 +171,7 @@ static const struct cli_app app = {
     .summary =
 	"Narrow the weights of a model and tell, for each tensor, what was "
 	"lost. Floats of two and more axes are narrowed, all else is kept. The "
-	"output is native or safetensors.",
+	"output is native or safetensors. --dequantize makes floats again.",
     .options = options,
     .min_args = 2,
     .max_args = 2,
@@ -209,10 +232,53 @@ check_format(struct job *j, bool *records)
 		    "the name %s tells no format", j->output);
 	else
 		tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "quantized %s models cannot be written; native and "
+		    "%s models cannot be written by this tool; native and "
 		    "safetensors can",
 		    name);
 	return fail(j, NULL);
+}
+
+/* Known layouts of other tools are better refused than half read. */
+static int
+refuse_foreign(struct job *j)
+{
+	size_t i = 0;
+	const char *layout = select_foreign(j->reader, &i);
+
+	if (!layout)
+		return CLI_OK;
+	tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+	    "tensor '%s' is of the %s layout, which cannot be dequantized",
+	    TP_BRIEF(tp_reader_entry(j->reader, i)->name), layout);
+	return fail(j, j->input);
+}
+
+static int
+dequantize(struct job *j)
+{
+	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_quantize_options o = {
+	    .recipe = select_dequantize,
+	    .ctx = &selection,
+	    .max_memory = cli_common.max_memory,
+	    .n_threads = (unsigned)cli_common.threads,
+	};
+	const struct tp_quantized_item *item;
+	size_t n = 0;
+	int rc;
+
+	if (tp_open(j->input, &open, &j->reader, &j->err))
+		return fail(j, j->input);
+	rc = refuse_foreign(j);
+	if (rc)
+		return rc;
+	if (tp_dequantize_reader(j->reader, &o, &j->quantized, &j->err))
+		return fail(j, j->input);
+	for (size_t i = 0; (item = tp_quantized_item(j->quantized, i)); i++)
+		n += item->widened;
+	if (n == 0)
+		cli_note("nothing in %s is known to be quantized", j->input);
+	return CLI_OK;
 }
 
 static int
@@ -329,7 +395,7 @@ run(struct job *j)
 	if (!rc)
 		rc = check_output(j);
 	if (!rc)
-		rc = quantize(j, records);
+		rc = opt_dequantize ? dequantize(j) : quantize(j, records);
 	if (!rc)
 		rc = plan(j);
 	if (!rc)

@@ -10,6 +10,8 @@
 #include "tp/quantized.h"
 #include "tp/transfer.h"
 
+#include "formats/plugin.h"
+
 #include "support/fail_alloc.h"
 #include "support/temp_dir.h"
 
@@ -147,6 +149,34 @@ check_numbers(struct tp_reader *r, struct tp_reader *q,
 	tp_tensor_free(t);
 }
 
+/* As f32 again: the numbers whose errors were measured, still tied. */
+static void
+check_dequantized(struct tp_reader *r, struct tp_reader *q,
+    const struct tp_quantized_item *item)
+{
+	struct tp_quantize_options o = {.n_threads = 2};
+	struct tp_tensor *x = tensor_of(r, "w"), *y;
+	struct tp_compare c = {0};
+	const struct tp_compare_rule rule = {0};
+	struct tp_reader *d = NULL;
+
+	assert_int_equal(tp_dequantize_reader(q, &o, &d, NULL), TP_OK);
+	assert_int_equal(tp_reader_n_entries(d), 3);
+	assert_true(tp_quantized_item(d, 0)->widened);
+	assert_int_equal(tp_quantized_item(d, 1)->nbytes_after, 0);
+	y = tensor_of(d, "w");
+	assert_int_equal(
+	    tp_compare_add(&c, &rule, TP_DTYPE_F32, tp_tensor_data(y),
+		TP_DTYPE_F32, tp_tensor_data(x), ROWS * COLUMNS, NULL),
+	    TP_OK);
+	assert_memory_equal(&c, &item->errors, sizeof(c));
+	assert_int_equal(
+	    tp_reader_entry(d, 0)->storage, tp_reader_entry(d, 1)->storage);
+	tp_tensor_free(y);
+	tp_tensor_free(x);
+	tp_close(d);
+}
+
 static void
 check_recipe(struct tp_reader *r, const char *out)
 {
@@ -173,6 +203,7 @@ check_recipe(struct tp_reader *r, const char *out)
 	tp_transfer_free(t);
 	written = open_model(out);
 	check_numbers(r, written, item);
+	check_dequantized(r, written, item);
 	assert_int_equal(
 	    tp_reader_entry(written, tp_reader_find(written, TP_STR("w")))
 		->storage,
@@ -344,6 +375,70 @@ memory_fails_anywhere(void **state)
 	}
 }
 
+static void
+memory_fails_while_dequantizing(void **state)
+{
+	const char *path = temp_path(&test_dir, "in.tpt");
+	struct tp_quantize_options o = options();
+	struct tp_reader *r, *q = NULL;
+	struct fail_alloc a = {0};
+	enum tp_status rc = TP_OK;
+	char buf[COLUMNS];
+
+	(void)state;
+	write_model(path, 0);
+	r = open_model(path);
+	wanted = (struct tp_recipe){.scheme = tp_scheme_find("uint4"),
+	    .per = TP_PER_BLOCK,
+	    .axis = 1,
+	    .block = 9};
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	while (fail_alloc_next(&a, rc)) {
+		struct tp_quantize_options back = {.alloc = &a.alloc};
+		struct tp_reader *d = NULL;
+		struct tp_stream *s = NULL;
+
+		rc = tp_dequantize_reader(q, &back, &d, NULL);
+		if (!rc)
+			rc = tp_stream_entry(d, 0, &s, NULL);
+		if (!rc)
+			rc = tp_stream_read(s, buf, sizeof(buf), NULL);
+		tp_stream_close(s);
+		tp_close(d);
+	}
+	tp_close(q);
+	tp_close(r);
+}
+
+/* Scales that are not as many as the record says. */
+static void
+scales_that_do_not_fit(void **state)
+{
+	const char *path = temp_path(&test_dir, "in.tpt");
+	struct tp_quantize_options o = options();
+	struct tp_reader *r, *q = NULL, *d = NULL;
+	struct tp_quant_info lie;
+	struct tp_err err = TP_ERR_INIT;
+
+	(void)state;
+	write_model(path, 0);
+	r = open_model(path);
+	wanted = (struct tp_recipe){.scheme = tp_scheme_find("int8"),
+	    .symmetric = true,
+	    .per = TP_PER_CHANNEL};
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	lie = *tp_reader_entry(q, 0)->quant;
+	lie.axis = 1;
+	assert_int_equal(tpi_reader_set_quant(q, 0, &lie, NULL), TP_OK);
+	o = (struct tp_quantize_options){.n_threads = 1};
+	assert_int_equal(
+	    tp_dequantize_reader(q, &o, &d, &err), TP_EUNSUPPORTED);
+	assert_null(d);
+	assert_non_null(strstr(err.msg, "too many or too few"));
+	tp_close(q);
+	tp_close(r);
+}
+
 int
 main(void)
 {
@@ -353,6 +448,8 @@ main(void)
 	    cmocka_unit_test(what_is_not_finite),
 	    cmocka_unit_test(zero_rows_and_refusals),
 	    cmocka_unit_test(memory_fails_anywhere),
+	    cmocka_unit_test(memory_fails_while_dequantizing),
+	    cmocka_unit_test(scales_that_do_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);

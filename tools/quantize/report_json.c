@@ -91,8 +91,14 @@ put_item(struct tp_json *j, const struct quantize_report *r,
 	for (unsigned d = 0; d < e->rank; d++)
 		tp_json_i64(j, e->shape[d]);
 	tp_json_array_end(j);
-	put_text(j, "status", item->recipe.scheme ? "narrowed" : "kept");
-	if (item->recipe.scheme) {
+	put_text(j, "status",
+	    item->widened	  ? "widened"
+	    : item->recipe.scheme ? "narrowed"
+	    : item->nbytes_after  ? "kept"
+				  : "dropped");
+	if (item->widened) {
+		put_text(j, "to", "f32");
+	} else if (item->recipe.scheme) {
 		put_recipe(j, item);
 		hit = gates_hit(r->gates, item);
 	} else {
@@ -112,14 +118,16 @@ put_items(struct tp_json *j, const struct quantize_report *r)
 {
 	const struct tp_quantized_item *item;
 	uint64_t before = 0, after = 0;
-	size_t n_narrowed = 0, n_kept = 0;
+	size_t n_narrowed = 0, n_widened = 0, n_kept = 0;
 
 	tp_json_key(j, "tensors");
 	tp_json_array_begin(j);
 	for (size_t i = 0; (item = tp_quantized_item(r->quantized, i)); i++) {
 		put_item(j, r, item);
 		n_narrowed += item->recipe.scheme != NULL;
-		n_kept += item->recipe.scheme == NULL;
+		n_widened += item->widened;
+		n_kept += item->nbytes_after && !item->recipe.scheme &&
+			  !item->widened;
 		before += item->nbytes_before;
 		after += item->nbytes_after;
 	}
@@ -127,6 +135,7 @@ put_items(struct tp_json *j, const struct quantize_report *r)
 	tp_json_key(j, "totals");
 	tp_json_object_begin(j);
 	put_u64(j, "narrowed", n_narrowed);
+	put_u64(j, "widened", n_widened);
 	put_u64(j, "kept", n_kept);
 	put_u64(j, "bytes_before", before);
 	put_u64(j, "bytes_after", after);

@@ -32,6 +32,12 @@ put_item(FILE *out, const struct tp_reader *r,
 	cli_put_name(out, item->name, 0);
 	fprintf(out, "  %s %s  ", tp_dtype_name(e->dtype),
 	    TP_SHAPE_TEXT(e->shape, e->rank));
+	if (item->widened) {
+		fprintf(
+		    out, "widened to f32  %s", CLI_HUMAN(item->nbytes_before));
+		fprintf(out, " -> %s\n", CLI_HUMAN(item->nbytes_after));
+		return;
+	}
 	if (!item->recipe.scheme) {
 		fprintf(out, "kept: %s\n", item->recipe.why);
 		return;
@@ -64,19 +70,23 @@ report_text(FILE *out, const struct quantize_report *r, bool verbose)
 {
 	const struct tp_quantized_item *item;
 	uint64_t before = 0, after = 0;
-	size_t n_narrowed = 0, n_kept = 0;
+	size_t n_changed = 0, n_kept = 0;
+	const char *what = "narrowed";
 
 	for (size_t i = 0; (item = tp_quantized_item(r->quantized, i)); i++) {
-		n_narrowed += item->recipe.scheme != NULL;
-		n_kept += item->recipe.scheme == NULL;
+		n_changed += item->recipe.scheme || item->widened;
+		n_kept += item->nbytes_after && !item->recipe.scheme &&
+			  !item->widened;
+		what = item->widened ? "widened" : what;
 		before += item->nbytes_before;
 		after += item->nbytes_after;
-		if (verbose || item->recipe.scheme || chosen_but_kept(item))
+		if (verbose || item->recipe.scheme || item->widened ||
+		    chosen_but_kept(item))
 			put_item(out, r->reader, item, r->gates);
 	}
 	cli_put_text(out, tp_str(r->output));
-	fprintf(out, ": %zu tensor%s narrowed, %zu kept, %s", n_narrowed,
-	    n_narrowed == 1 ? "" : "s", n_kept, CLI_HUMAN(before));
+	fprintf(out, ": %zu tensor%s %s, %zu kept, %s", n_changed,
+	    n_changed == 1 ? "" : "s", what, n_kept, CLI_HUMAN(before));
 	fprintf(out, " -> %s", CLI_HUMAN(after));
 	if (r->verified)
 		fputs(", verified", out);

@@ -2,6 +2,8 @@
 /* select.c - the command line applied to each tensor */
 #include "quantize/select.h"
 
+#include <string.h>
+
 static bool
 is_real(enum tp_dtype dtype)
 {
@@ -67,4 +69,49 @@ select_accept(void *ctx, const struct tp_quantized_item *item)
 	const struct selection *s = ctx;
 
 	return gates_hit(&s->skip, item) ? "--skip-if keeps it" : NULL;
+}
+
+enum tp_status
+select_dequantize(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *recipe, struct tp_err *err)
+{
+	const struct selection *s = ctx;
+
+	(void)err;
+	if (!cli_filter_takes(&s->filter, tp_reader_entry(r, entry)->name))
+		recipe->why = "it is left out by name";
+	return TP_OK;
+}
+
+static bool
+ends_with(struct tp_str name, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return name.len >= n && !memcmp(name.s + name.len - n, suffix, n);
+}
+
+const char *
+select_foreign(const struct tp_reader *r, size_t *entry)
+{
+	static const struct {
+		const char *suffix, *layout;
+	} rows[] = {
+	    {".qweight", "GPTQ or AWQ"},
+	    {".qzeros", "GPTQ or AWQ"},
+	    {".absmax", "bitsandbytes"},
+	    {".quant_map", "bitsandbytes"},
+	    {".SCB", "bitsandbytes"},
+	    {".quant_state.bitsandbytes__nf4", "bitsandbytes"},
+	    {".quant_state.bitsandbytes__fp4", "bitsandbytes"},
+	};
+
+	for (size_t i = 0; i < tp_reader_n_entries(r); i++)
+		for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+			if (ends_with(
+				tp_reader_entry(r, i)->name, rows[k].suffix)) {
+				*entry = i;
+				return rows[k].layout;
+			}
+	return NULL;
 }

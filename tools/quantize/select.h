@@ -28,4 +28,14 @@ enum tp_status select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
 /* A tp_accept_fn. */
 const char *select_accept(void *ctx, const struct tp_quantized_item *item);
 
+/* The same for --dequantize: only names count. */
+enum tp_status select_dequantize(void *ctx, const struct tp_reader *r,
+    size_t entry, struct tp_recipe *recipe, struct tp_err *err);
+
+/*
+ * Layouts of other tools that are known by their names but not read: what they
+ * are called, or NULL. *entry is a tensor that tells.
+ */
+const char *select_foreign(const struct tp_reader *r, size_t *entry);
+
 #endif

@@ -49,6 +49,7 @@ struct tp_quantized_item {
 	struct tp_str name;
 	size_t source; /* entry of the reader underneath */
 	struct tp_recipe recipe;
+	bool widened; /* it was quantized and is f32 now */
 	bool measured;
 	struct tp_compare errors; /* b: the numbers before */
 	uint64_t n_saturated;
@@ -88,6 +89,17 @@ struct tp_quantize_options {
  * fit into memory. An attached graph is left out when anything is narrowed.
  */
 TP_API TP_NODISCARD enum tp_status tp_quantize_reader(struct tp_reader *r,
+    const struct tp_quantize_options *options, struct tp_reader **out,
+    struct tp_err *err);
+
+/*
+ * The reverse: what has scales, and what metadata says was cast, becomes f32.
+ * Of a recipe only `why` is looked at: it is kept. TP_EUNSUPPORTED for codes,
+ * scales and zero points of other widths than tp_quantize_reader makes;
+ * TP_EFORMAT for metadata that does not fit the model. An attached graph is
+ * left out when anything is widened.
+ */
+TP_API TP_NODISCARD enum tp_status tp_dequantize_reader(struct tp_reader *r,
     const struct tp_quantize_options *options, struct tp_reader **out,
     struct tp_err *err);
 
