@@ -39,7 +39,10 @@ put_item(FILE *out, const struct tp_reader *r,
 		return;
 	}
 	if (!item->recipe.scheme) {
-		fprintf(out, "kept: %s\n", item->recipe.why);
+		fprintf(out, "%s: %s\n",
+		    item->nbytes_before && !item->nbytes_after ? "dropped"
+							       : "kept",
+		    item->recipe.why);
 		return;
 	}
 	put_recipe(out, &item->recipe);
