@@ -329,9 +329,9 @@ cast_read(struct tp_stream *s, void *buf, size_t n, struct tp_err *err)
 }
 
 void
-tpi_cast_pool_release(struct tpi_cast_pool *pool, const struct tp_alloc *alloc)
+tpi_cast_pool_release(struct tpi_cast_pool *pool)
 {
-	tp_mem_free(alloc, pool->block, pool->nbytes, 1);
+	tp_storage_unref(pool->block);
 	*pool = (struct tpi_cast_pool){NULL, 0};
 }
 
@@ -342,10 +342,10 @@ give_buffers(struct cast_stream *c)
 	struct tpi_cast_pool *pool = c->cast.pool;
 
 	if (pool && c->block.block && c->block.nbytes > pool->nbytes) {
-		tpi_cast_pool_release(pool, c->alloc);
+		tpi_cast_pool_release(pool);
 		*pool = c->block;
 	} else if (c->block.block) {
-		tpi_cast_pool_release(&c->block, c->alloc);
+		tpi_cast_pool_release(&c->block);
 	}
 }
 
@@ -405,12 +405,11 @@ get_buffers(struct cast_stream *c)
 	if (pool && pool->block && pool->nbytes >= c->block.nbytes) {
 		c->block = *pool;
 		*pool = (struct tpi_cast_pool){NULL, 0};
-	} else {
-		c->block.block = tp_mem_array(c->alloc, c->block.nbytes, 1);
-	}
-	p = c->block.block;
-	if (!p)
+	} else if (tp_storage_new(
+		       c->alloc, c->block.nbytes, &c->block.block, NULL)) {
 		return false;
+	}
+	p = tp_storage_data_mut(c->block.block);
 	for (unsigned i = 0; i < c->n_workers; i++, p += c->raw_nbytes)
 		c->workers[i] = (struct worker){.c = c, .raw = p};
 	for (unsigned i = 0; i < c->n_slots; i++, p += c->out_nbytes)

@@ -18,11 +18,10 @@
  * more than the conversion of a small tensor. Starts as zeros.
  */
 struct tpi_cast_pool {
-	uint8_t *block;
+	struct tp_storage *block;
 	size_t nbytes;
 };
-void tpi_cast_pool_release(
-    struct tpi_cast_pool *pool, const struct tp_alloc *alloc);
+void tpi_cast_pool_release(struct tpi_cast_pool *pool);
 
 struct tpi_cast {
 	enum tp_dtype from, to;

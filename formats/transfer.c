@@ -128,7 +128,7 @@ tp_transfer_free(struct tp_transfer *t)
 	if (!t)
 		return;
 	tp_writer_free(t->writer);
-	tpi_cast_pool_release(&t->cast_pool, t->alloc);
+	tpi_cast_pool_release(&t->cast_pool);
 	tpi_arena_release(&t->arena);
 	tp_mem_free(t->alloc, t, 1, sizeof(*t));
 }

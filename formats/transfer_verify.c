@@ -292,6 +292,7 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	    .flags = TP_OPEN_NO_MMAP,
 	    .alloc = t->alloc,
 	};
+	struct tp_storage *buffers = NULL;
 	struct check c = {.t = t};
 	struct tp_scope scope;
 	enum tp_status rc;
@@ -299,21 +300,18 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	if (!t->written || !strcmp(t->path, "-"))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "there is no written file to verify");
-	c.want = tp_mem_array(t->alloc, CHECK_CHUNK, 1);
-	c.found = tp_mem_array(t->alloc, CHECK_CHUNK, 1);
-	c.raw = tp_mem_array(t->alloc, CHECK_CHUNK, 1);
-	if (c.want && c.found && c.raw)
-		rc = open_output(&c, &open, err);
-	else
-		rc = tp_fail(
-		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory to verify a file");
+	rc = tp_storage_new(t->alloc, 3 * CHECK_CHUNK, &buffers, err);
+	if (rc)
+		return rc;
+	c.want = tp_storage_data_mut(buffers);
+	c.found = c.want + CHECK_CHUNK;
+	c.raw = c.found + CHECK_CHUNK;
+	rc = open_output(&c, &open, err);
 	scope = tp_scope_begin("verify output");
 	if (!rc)
 		rc = check_model(&c, err);
 	tp_scope_end(&scope);
 	tp_close(c.out);
-	tp_mem_free(t->alloc, c.raw, CHECK_CHUNK, 1);
-	tp_mem_free(t->alloc, c.found, CHECK_CHUNK, 1);
-	tp_mem_free(t->alloc, c.want, CHECK_CHUNK, 1);
+	tp_storage_unref(buffers);
 	return rc;
 }
