@@ -4,6 +4,7 @@
  *
  *	quantize_walk.c	    the elements of an entry as f32, chunk by chunk
  *	quantize_fit.c	    scales of a chunk, or of a whole tensor
+ *	quantize_rank.c	    the value below which a share of them lies
  *	quantize_measure.c  what is lost
  *	quantize_stream.c   codes, scales and zero points as streams
  *	quantize_record.c   what belongs together, as metadata
@@ -108,6 +109,13 @@ enum tp_status tpi_fit_chunk(
  */
 enum tp_status tpi_fit_whole(
     struct tpi_fit *f, struct tpi_narrow *n, struct tp_err *err);
+
+/*
+ * Ranges, which are those of all values, become those of a share of them
+ * (quantize_rank.c).
+ */
+enum tp_status tpi_fit_percentile(
+    struct tpi_fit *f, const struct tpi_narrow *n, struct tp_err *err);
 
 /* Fails as above when a value of the chunk is not finite. */
 enum tp_status tpi_check_finite(const struct tpi_walk *w, struct tp_err *err);

@@ -210,6 +210,8 @@ tpi_fit_whole(struct tpi_fit *f, struct tpi_narrow *n, struct tp_err *err)
 
 	clear_ranges(f, f->n_groups);
 	rc = pass(f, n, true, err);
+	if (!rc && n->recipe.calibrate == TP_CALIBRATE_PERCENTILE)
+		rc = tpi_fit_percentile(f, n, err);
 	if (rc)
 		return rc;
 	fit_ranges(f, n, f->n_groups);

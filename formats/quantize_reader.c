@@ -143,6 +143,12 @@ ask(struct quantized *q, size_t i, struct tp_err *err)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "tensor '%s': elements of dtype %s cannot be narrowed",
 		    TP_BRIEF(e->name), tp_dtype_name(e->dtype));
+	if (recipe->calibrate == TP_CALIBRATE_PERCENTILE &&
+	    (recipe->per == TP_PER_BLOCK || !(recipe->percentile > 0) ||
+		recipe->percentile > 100))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': no percentile of blocks, or of %g",
+		    TP_BRIEF(e->name), recipe->percentile);
 	*n = (struct tpi_narrow){
 	    .alloc = q->options.alloc,
 	    .r = q->inner,
@@ -307,7 +313,10 @@ same_recipe(const struct tp_recipe *a, const struct tp_recipe *b)
 {
 	return a->scheme == b->scheme && a->symmetric == b->symmetric &&
 	       a->per == b->per && a->axis == b->axis && a->block == b->block &&
-	       a->calibrate == b->calibrate;
+	       a->calibrate == b->calibrate &&
+	       (a->calibrate != TP_CALIBRATE_PERCENTILE ||
+		   !(a->percentile < b->percentile ||
+		       a->percentile > b->percentile));
 }
 
 bool

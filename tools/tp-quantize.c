@@ -19,15 +19,38 @@ enum { SIGN_DEFAULT, SIGN_SYMMETRIC, SIGN_ASYMMETRIC };
 static const char *opt_from, *opt_to, *opt_scheme, *opt_report;
 static struct selection selection = {.axis = 0};
 static struct gates fail_if;
-static int opt_per = -1, opt_calibrate, opt_nonfinite, opt_sync;
+static int opt_per = -1, opt_nonfinite, opt_sync;
+static bool opt_calibrate;
 static bool opt_symmetric, opt_asymmetric, opt_dequantize;
 static bool opt_verify, opt_dry_run, opt_force;
 static int64_t opt_axis = INT64_MAX, opt_block = -1, opt_min_elements = 1024;
 
 static const char *const pers[] = {"tensor", "channel", "block", NULL};
-static const char *const calibrations[] = {"minmax", "mse", NULL};
 static const char *const nonfinites[] = {"error", "keep-float", NULL};
 static const char *const syncs[] = {"auto", "always", "never", NULL};
+
+/* --calibrate minmax|percentile:P|mse */
+static const char *
+parse_calibrate(const struct cli_option *option, const char *text)
+{
+	char *end;
+
+	(void)option;
+	opt_calibrate = true;
+	if (!strcmp(text, "minmax") || !strcmp(text, "mse")) {
+		selection.calibrate = strcmp(text, "mse") ? TP_CALIBRATE_MINMAX
+							  : TP_CALIBRATE_MSE;
+		return NULL;
+	}
+	if (strncmp(text, "percentile:", 11))
+		return "minmax, percentile:P or mse";
+	selection.calibrate = TP_CALIBRATE_PERCENTILE;
+	selection.percentile = strtod(text + 11, &end);
+	if (end == text + 11 || *end || !(selection.percentile > 0) ||
+	    selection.percentile > 100)
+		return "a percentile is above 0 and at most 100";
+	return NULL;
+}
 
 /* clang-format off */
 static const struct cli_option options[] = {
@@ -53,9 +76,10 @@ static const struct cli_option options[] = {
 	.help = "zero is in the middle of the codes (default of int8 and int4)"},
     {CLI_FLAG, 0, "asymmetric", NULL, &opt_asymmetric,
 	.help = "zero is where the range wants it (default of uint8 and uint4)"},
-    {CLI_CHOICE, 0, "calibrate", "minmax|mse", &opt_calibrate,
-	.help = "the range that codes cover: of all values, or where the squared "
-	"error is least (default minmax)", .choices = calibrations},
+    {CLI_CALL, 0, "calibrate", "minmax|percentile:P|mse",
+	.call = parse_calibrate, .help =
+	"the range that codes cover: of all values, of P percent of them, or where "
+	"the squared error is least (default minmax)"},
 
     {CLI_HEADING, .help = "Tensors"},
     CLI_FILTER_OPTIONS(selection.filter),
@@ -148,6 +172,9 @@ check(void)
 	selection.per = opt_per >= 0 ? (enum tp_quant_per)opt_per : s->per;
 	if (opt_block >= 0 && selection.per != TP_PER_BLOCK)
 		return "--block is for --per block";
+	if (selection.calibrate == TP_CALIBRATE_PERCENTILE &&
+	    selection.per == TP_PER_BLOCK)
+		return "--calibrate percentile:P is not for blocks";
 	if (opt_axis != INT64_MAX && selection.per == TP_PER_TENSOR)
 		return "--axis is for --per channel and --per block";
 	selection.block = s->block	   ? s->block
@@ -158,7 +185,6 @@ check(void)
 							 : 0;
 	selection.symmetric =
 	    opt_symmetric || (s->symmetric && !opt_asymmetric);
-	selection.calibrate = (enum tp_calibrate)opt_calibrate;
 	selection.min_elements = (uint64_t)opt_min_elements;
 	selection.keep_nonfinite = opt_nonfinite == 1;
 	wrong = gates_parse(&selection.skip);

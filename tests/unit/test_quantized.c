@@ -243,6 +243,68 @@ every_scheme(void **state)
 	tp_close(r);
 }
 
+static int
+by_value(const void *a, const void *b)
+{
+	const float *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The scale is that of the value at the nearest rank of a sorted row. */
+static void
+percentiles(void **state)
+{
+	const char *path = temp_path(&test_dir, "in.tpt");
+	static const double shares[] = {100, 99, 50.5, 1, 1e-9};
+	struct tp_quantize_options o = options();
+	struct tp_reader *r;
+	struct tp_tensor *x;
+
+	(void)state;
+	write_model(path, 0);
+	r = open_model(path);
+	x = tensor_of(r, "w");
+	for (size_t i = 0; i < 20; i++) {
+		bool whole = i % 2, symmetric = i / 2 % 2;
+		double share = shares[i / 4];
+		size_t n = whole ? ROWS * COLUMNS : COLUMNS;
+		size_t rank = (size_t)ceil(share / 100 * (double)n);
+		static float v[ROWS * COLUMNS], minus[ROWS * COLUMNS];
+		struct tp_quant_grid grid =
+		    tp_quant_grid_of(tp_scheme_find("int8"), symmetric);
+		struct tp_reader *q = NULL;
+		struct tp_tensor *s;
+		float high, low, want;
+		int16_t zero;
+
+		wanted = (struct tp_recipe){.scheme = tp_scheme_find("int8"),
+		    .symmetric = symmetric,
+		    .per = whole ? TP_PER_TENSOR : TP_PER_CHANNEL,
+		    .calibrate = TP_CALIBRATE_PERCENTILE,
+		    .percentile = share};
+		/* Room to rank a few rows at a time. */
+		o.max_memory = i % 3 ? 4 * 7 * 16384 : 0;
+		assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+		memcpy(v, tp_tensor_data(x), sizeof(v));
+		for (size_t k = 0; k < n; k++) {
+			v[k] = symmetric ? fabsf(v[k]) : v[k];
+			minus[k] = -v[k];
+		}
+		qsort(v, n, sizeof(*v), by_value);
+		qsort(minus, n, sizeof(*minus), by_value);
+		high = v[rank - 1] > 0 ? v[rank - 1] : 0;
+		low = minus[rank - 1] > 0 ? -minus[rank - 1] : 0;
+		tp_quant_fit(&grid, symmetric ? 0 : low, high, &want, &zero);
+		s = tensor_of(q, "w_scale");
+		assert_true(*(const float *)tp_tensor_data(s) == want);
+		tp_tensor_free(s);
+		tp_close(q);
+	}
+	tp_tensor_free(x);
+	tp_close(r);
+}
+
 static void
 casts(void **state)
 {
@@ -354,12 +416,14 @@ memory_fails_anywhere(void **state)
 
 	(void)state;
 	write_model(path, 0);
-	for (int calibrate = 0; calibrate < 2; calibrate++) {
+	for (int calibrate = 0; calibrate < 3; calibrate++) {
 		struct fail_alloc a = {0};
 		enum tp_status rc = TP_OK;
 
 		wanted = (struct tp_recipe){.scheme = tp_scheme_find("uint4"),
-		    .per = calibrate ? TP_PER_BLOCK : TP_PER_CHANNEL,
+		    .per = calibrate == TP_CALIBRATE_MSE ? TP_PER_BLOCK
+							 : TP_PER_CHANNEL,
+		    .percentile = 99,
 		    .calibrate = (enum tp_calibrate)calibrate,
 		    .block = 16};
 		while (fail_alloc_next(&a, rc)) {
@@ -444,6 +508,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_scheme),
+	    cmocka_unit_test(percentiles),
 	    cmocka_unit_test(casts),
 	    cmocka_unit_test(what_is_not_finite),
 	    cmocka_unit_test(zero_rows_and_refusals),

@@ -35,6 +35,12 @@ put_double(struct tp_json *j, const char *key, double value)
 	tp_json_double(j, value);
 }
 
+static const char *const calibrations[] = {
+    [TP_CALIBRATE_MINMAX] = "minmax",
+    [TP_CALIBRATE_PERCENTILE] = "percentile",
+    [TP_CALIBRATE_MSE] = "mse",
+};
+
 static void
 put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
 {
@@ -50,8 +56,9 @@ put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
 		put_u64(j, "axis", p->axis);
 	if (p->per == TP_PER_BLOCK)
 		put_u64(j, "block", p->block);
-	put_text(j, "calibrate",
-	    p->calibrate == TP_CALIBRATE_MSE ? "mse" : "minmax");
+	put_text(j, "calibrate", calibrations[p->calibrate]);
+	if (p->calibrate == TP_CALIBRATE_PERCENTILE)
+		put_double(j, "percentile", p->percentile);
 	put_u64(j, "scales", item->n_groups);
 	put_u64(j, "zero_channels", item->n_zero_groups);
 	tp_json_key(j, "least_scale");

@@ -55,6 +55,7 @@ select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
 	recipe->symmetric = s->symmetric;
 	recipe->per = s->per;
 	recipe->calibrate = s->calibrate;
+	recipe->percentile = s->percentile;
 	if (s->per != TP_PER_TENSOR)
 		recipe->axis =
 		    (unsigned)(s->axis < 0 ? s->axis + e->rank : s->axis);

@@ -16,6 +16,7 @@ struct selection {
 	int64_t axis; /* negative: from the end */
 	uint64_t block;
 	enum tp_calibrate calibrate;
+	double percentile;
 	uint64_t min_elements;
 	bool keep_nonfinite;
 	struct gates skip; /* tensors that run into one are kept */

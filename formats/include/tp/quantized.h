@@ -28,8 +28,9 @@
 #include "tp/quant_fit.h"
 
 enum tp_calibrate {
-	TP_CALIBRATE_MINMAX, /* all values fit */
-	TP_CALIBRATE_MSE,    /* the range whose squared error is least */
+	TP_CALIBRATE_MINMAX,	 /* all values fit */
+	TP_CALIBRATE_PERCENTILE, /* a share of them; not for blocks */
+	TP_CALIBRATE_MSE,	 /* the range whose squared error is least */
 };
 
 /* What is to become of an entry. */
@@ -41,6 +42,7 @@ struct tp_recipe {
 	unsigned axis;
 	uint64_t block;
 	enum tp_calibrate calibrate;
+	double percentile;   /* 0 < it <= 100; asymmetric: on each side */
 	bool keep_nonfinite; /* keep it when a value is NaN or infinite */
 };
 
