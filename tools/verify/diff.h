@@ -94,11 +94,9 @@ struct diff_pair {
 	size_t entry[2];
 	bool excluded;
 	bool transposed; /* B's axes are taken in reverse */
-	/* Filled in by diff_judge. */
+	/* Filled in by diff_judge; see diff_pair_figures. */
 	bool has_figures;
-	bool is_exact; /* bits were the same: the figures are known */
-	struct diff_rule rule;
-	struct tp_compare figures;
+	struct tp_compare *figures; /* NULL: the bits are the same */
 	enum tp_dtype ulp_dtype;
 	enum tp_dtype dtype[2];
 };
@@ -190,6 +188,10 @@ void diff_judge(struct diff *d, struct diff_pair *pair);
 
 /* A remark for each difference (diff_meta.c). */
 void diff_metadata(struct diff *d);
+
+/* The figures of a pair of n_elems elements; scratch may be used for them. */
+const struct tp_compare *diff_pair_figures(
+    const struct diff_pair *p, uint64_t n_elems, struct tp_compare *scratch);
 
 /* A verdict's figures() (diff_table.c). */
 size_t diff_figures(const struct verdict_item *item,

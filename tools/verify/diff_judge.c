@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "tp/alloc.h"
 #include "tp/shape.h"
 
 /* One line that grows; what does not fit is cut. */
@@ -35,6 +36,9 @@ struct judgement {
 	const struct tp_entry *e[2];
 	struct diff_side sides[2];
 	struct diff_quant *quants[2];
+	struct diff_rule rule;
+	struct tp_compare scratch;
+	const struct tp_compare *figures;
 	bool quantizer_on_one_side;
 	bool shapes_differ, dtypes_differ;
 	struct line why;
@@ -197,8 +201,8 @@ put_values(struct judgement *j, double a, double b)
 static void
 put_over(struct judgement *j)
 {
-	const struct tp_compare *c = &j->pair->figures;
-	const struct diff_rule *rule = &j->pair->rule;
+	const struct tp_compare *c = j->figures;
+	const struct diff_rule *rule = &j->rule;
 
 	put(&j->why, "%" PRIu64 " of %" PRIu64 " element%s %s", c->n_over, c->n,
 	    c->n == 1 ? "" : "s",
@@ -227,8 +231,8 @@ put_over(struct judgement *j)
 static bool
 meets_rule(struct judgement *j)
 {
-	const struct tp_compare *c = &j->pair->figures;
-	const struct diff_rule *rule = &j->pair->rule;
+	const struct tp_compare *c = j->figures;
+	const struct diff_rule *rule = &j->rule;
 	double cosine = tp_compare_cosine(c), sqnr = tp_compare_sqnr(c);
 	bool over = rule->by_element ? c->n_over > 0 : c->n_special_over > 0;
 	bool fails = over;
@@ -260,16 +264,19 @@ compare_values(struct judgement *j, int *at_fault, struct tp_err *err)
 	p->dtype[1] = j->sides[1].dtype;
 	if (p->dtype[0] == p->dtype[1])
 		rc = diff_values_same(&j->d->engine, j->sides,
-		    p->rule.element.equal_nan, &same, at_fault, err);
+		    j->rule.element.equal_nan, &same, at_fault, err);
 	if (rc)
 		return rc;
 	p->ulp_dtype = tp_compare_ulp_dtype(p->dtype[0], p->dtype[1]);
-	p->is_exact = same;
-	if (same)
-		tp_compare_add_same(&p->figures, j->e[0]->n_elems);
-	else
+	if (!same) {
+		p->figures = tp_mem_array(NULL, 1, sizeof(*p->figures));
+		if (!p->figures)
+			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+			    "no memory for figures");
 		rc = diff_values_compare(&j->d->engine, j->sides,
-		    &p->rule.element, &p->figures, at_fault, err);
+		    &j->rule.element, p->figures, at_fault, err);
+	}
+	j->figures = diff_pair_figures(p, j->e[0]->n_elems, &j->scratch);
 	p->has_figures = !rc;
 	return rc;
 }
@@ -309,7 +316,7 @@ put_advice(struct judgement *j)
 
 	if (tp_dtype_kind(p->dtype[0]) == TP_KIND_COMPLEX)
 		must_name = false;
-	if (diff_advise(advice, &p->figures, &p->rule, must_name))
+	if (diff_advise(advice, j->figures, &j->rule, must_name))
 		put(&j->why, "; would pass with %s", advice);
 	else
 		put(&j->why, "; no tolerance lets it pass");
@@ -335,22 +342,21 @@ static enum tp_status
 judge_numbers(struct judgement *j, struct verdict_item *item, int *at_fault,
     struct tp_err *err)
 {
-	struct diff_pair *p = j->pair;
 	enum tp_status rc = choose_quantizers(j, at_fault, err);
 	bool meets;
 
 	if (rc)
 		return rc;
-	p->rule = diff_rule_for(j->d->tolerances, j->e[0]->name,
+	j->rule = diff_rule_for(j->d->tolerances, j->e[0]->name,
 	    j->sides[0].dtype, j->sides[1].dtype);
 	if (j->dtypes_differ &&
-	    (p->rule.element.bits ||
-		(!p->rule.is_tolerant && !j->d->o->ignore_dtype)))
+	    (j->rule.element.bits ||
+		(!j->rule.is_tolerant && !j->d->o->ignore_dtype)))
 		item->kind = item->kind ? item->kind : "dtype";
 	else if (j->dtypes_differ && !j->shapes_differ)
 		j->why.n = 0;
 	if (j->sides[0].dtype != j->sides[1].dtype)
-		p->rule.element.bits = false;
+		j->rule.element.bits = false;
 	if (j->quantizer_on_one_side) {
 		put(&j->why, "%sonly the %s has a quantizer",
 		    j->why.n ? "; " : "", j->e[0]->quant ? "first" : "second");
@@ -364,17 +370,17 @@ judge_numbers(struct judgement *j, struct verdict_item *item, int *at_fault,
 		put(&j->why, "; ");
 	meets = meets_rule(j);
 	if (meets && item->kind)
-		put(&j->why, p->figures.n_equal == p->figures.n
+		put(&j->why, j->figures->n_equal == j->figures->n
 				 ? "values are equal"
 				 : "values are within the tolerance");
 	if (meets && item->kind && !strcmp(item->kind, "dtype") &&
-	    !p->rule.element.bits)
+	    !j->rule.element.bits)
 		put(&j->why, "; would pass with --ignore-dtype");
 	if (meets)
 		return TP_OK;
 	if (!item->kind)
-		item->kind = p->figures.n_special_over == p->figures.n_over &&
-				     p->figures.n_over
+		item->kind = j->figures->n_special_over == j->figures->n_over &&
+				     j->figures->n_over
 				 ? "nan"
 				 : "value";
 	put_advice(j);

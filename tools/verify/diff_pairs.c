@@ -280,6 +280,9 @@ diff_pairs_make(struct diff_pairs *out, const struct diff_options *o,
 void
 diff_pairs_release(struct diff_pairs *p)
 {
+	for (size_t i = 0; i < p->n; i++)
+		tp_mem_free(
+		    NULL, p->pairs[i].figures, 1, sizeof(*p->pairs[i].figures));
 	tp_mem_free(NULL, p->pairs, p->cap, sizeof(*p->pairs));
 	*p = (struct diff_pairs){NULL, 0, 0};
 }

@@ -10,12 +10,27 @@
 
 #include "text.h"
 
+const struct tp_compare *
+diff_pair_figures(
+    const struct diff_pair *p, uint64_t n_elems, struct tp_compare *scratch)
+{
+	bool parts = tp_dtype_kind(p->dtype[0]) == TP_KIND_COMPLEX;
+
+	if (p->figures)
+		return p->figures;
+	*scratch = (struct tp_compare){0};
+	tp_compare_add_same(scratch, parts ? 2 * n_elems : n_elems);
+	return scratch;
+}
+
 size_t
 diff_figures(const struct verdict_item *item,
     struct verdict_figure out[VERDICT_MAX_FIGURES])
 {
 	const struct diff_pair *p = item->detail;
-	const struct tp_compare *c = &p->figures;
+	struct tp_compare scratch;
+	const struct tp_compare *c =
+	    diff_pair_figures(p, item->n_elems, &scratch);
 	uint64_t per_place =
 	    tp_dtype_kind(p->dtype[0]) == TP_KIND_COMPLEX ? 2 : 1;
 	size_t n = 0;
@@ -170,11 +185,14 @@ by_badness(const void *a, const void *b)
 {
 	const struct verdict_item *x = *(const struct verdict_item *const *)a;
 	const struct verdict_item *y = *(const struct verdict_item *const *)b;
-	const struct diff_pair *p = x->detail, *q = y->detail;
-	double sx = tp_compare_sqnr(&p->figures);
-	double sy = tp_compare_sqnr(&q->figures);
-	bool special_x = p->figures.n_special_over > 0;
-	bool special_y = q->figures.n_special_over > 0;
+	struct tp_compare scratch[2];
+	const struct tp_compare *p =
+	    diff_pair_figures(x->detail, x->n_elems, &scratch[0]);
+	const struct tp_compare *q =
+	    diff_pair_figures(y->detail, y->n_elems, &scratch[1]);
+	double sx = tp_compare_sqnr(p), sy = tp_compare_sqnr(q);
+	bool special_x = p->n_special_over > 0;
+	bool special_y = q->n_special_over > 0;
 
 	if (x->exit != y->exit)
 		return x->exit > y->exit ? -1 : 1;
@@ -193,7 +211,9 @@ static void
 put_row(FILE *out, const struct verdict_item *item)
 {
 	const struct diff_pair *p = item->detail;
-	const struct tp_compare *c = &p->figures;
+	struct tp_compare scratch;
+	const struct tp_compare *c =
+	    diff_pair_figures(p, item->n_elems, &scratch);
 
 	fprintf(out,
 	    "%-12s %10.3g %10.3g %11" PRIu64
