@@ -67,6 +67,7 @@ struct cast_stream {
 	size_t out_pos;	   /* bytes of it that are gone */
 	bool lent; /* all of it is gone, the last perhaps still in use */
 	bool stop;
+	double max_rel; /* the largest relative error of a chunk so far */
 };
 
 size_t
@@ -147,17 +148,51 @@ chunk_elems(const struct cast_stream *c, uint64_t k)
 	return left < c->chunk ? (size_t)left : c->chunk;
 }
 
+/*
+ * Just below the largest relative error that any chunk had so far. A chunk that
+ * begins with it need not look for its own largest, unless that is as large:
+ * then the first element that has it is found as ever.
+ */
+static double
+error_floor(struct cast_stream *c)
+{
+	double max_rel;
+
+	pthread_mutex_lock(&c->lock);
+	max_rel = c->max_rel;
+	pthread_mutex_unlock(&c->lock);
+	return max_rel * (1 - 0x1p-52);
+}
+
+/* What a chunk found above the floor, or that it found nothing. */
+static void
+settle_error(struct cast_stream *c, struct tp_cast_stats *s, double floor)
+{
+	if (s->max_rel_error == floor) {
+		s->max_rel_error = 0;
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	if (s->max_rel_error > c->max_rel)
+		c->max_rel = s->max_rel_error;
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* Convert chunk k, whose bytes are in raw, into its slot. */
 static void
 convert_chunk(struct cast_stream *c, uint64_t k, uint8_t *raw)
 {
 	struct slot *slot = &c->slots[k % c->n_slots];
 	size_t n = chunk_elems(c, k);
+	double floor = error_floor(c);
 
 	memset(&slot->stats, 0, sizeof(slot->stats));
+	slot->stats.max_rel_error = floor;
 	slot->nbytes = packed_nbytes(c->cast.to, n);
 	slot->status = tpi_cast_bytes(&c->cast, slot->data, raw, n,
 	    k * c->chunk, &slot->stats, &slot->err);
+	if (!slot->status)
+		settle_error(c, &slot->stats, floor);
 }
 
 /* Read the next chunk; its turn is the caller's. */
