@@ -18,26 +18,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../bits.h"
 #include "../compiler.h"
 #include "../op.h"
-
-TPI_INLINE float
-tpi_float_of(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-TPI_INLINE uint32_t
-tpi_bits_of(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
 
 /* A subnormal becomes 2^-14 plus itself, then 2^-14 is taken away. */
 TPI_INLINE float
@@ -49,9 +32,8 @@ tpi_load_f16(uint16_t code)
 
 	normal = moved + (UINT32_C(112) << 23);
 	normal += abs >= 0x7c00 ? UINT32_C(112) << 23 : 0;
-	small =
-	    tpi_bits_of(tpi_float_of(moved + lowest) - tpi_float_of(lowest));
-	return tpi_float_of(
+	small = tpi_f32_bits(tpi_f32_of(moved + lowest) - tpi_f32_of(lowest));
+	return tpi_f32_of(
 	    (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16);
 }
 
@@ -59,7 +41,7 @@ tpi_load_f16(uint16_t code)
 TPI_INLINE uint16_t
 tpi_store_f16(float x)
 {
-	uint32_t bits = tpi_bits_of(x), abs = bits & 0x7fffffff;
+	uint32_t bits = tpi_f32_bits(x), abs = bits & 0x7fffffff;
 	uint32_t sign = bits >> 16 & 0x8000, code;
 
 	if (abs > 0x7f800000)
@@ -68,7 +50,7 @@ tpi_store_f16(float x)
 		return (uint16_t)(sign | 0x7c00);
 	if (abs < UINT32_C(113) << 23) {
 		/* Adding 0.5 leaves the ten bits at the end, rounded. */
-		code = tpi_bits_of(tpi_float_of(abs) + 0.5f) - 0x3f000000;
+		code = tpi_f32_bits(tpi_f32_of(abs) + 0.5f) - 0x3f000000;
 	} else {
 		code = abs - (UINT32_C(112) << 23);
 		code = (code + 0xfff + (code >> 13 & 1)) >> 13;
@@ -79,13 +61,13 @@ tpi_store_f16(float x)
 TPI_INLINE float
 tpi_load_bf16(uint16_t code)
 {
-	return tpi_float_of((uint32_t)code << 16);
+	return tpi_f32_of((uint32_t)code << 16);
 }
 
 TPI_INLINE uint16_t
 tpi_store_bf16(float x)
 {
-	uint32_t bits = tpi_bits_of(x);
+	uint32_t bits = tpi_f32_bits(x);
 
 	if ((bits & 0x7fffffff) > 0x7f800000)
 		return (uint16_t)(bits >> 16 | 0x40);
@@ -100,11 +82,11 @@ TPI_INLINE float
 tpi_round_odd(double x)
 {
 	float y = (float)x;
-	uint32_t bits = tpi_bits_of(y);
+	uint32_t bits = tpi_f32_bits(y);
 
 	if ((double)y == x || x != x || bits & 1)
 		return y;
-	return tpi_float_of(fabs((double)y) < fabs(x) ? bits + 1 : bits - 1);
+	return tpi_f32_of(fabs((double)y) < fabs(x) ? bits + 1 : bits - 1);
 }
 
 #define TPI_KEEP(x) (x)

@@ -5,35 +5,14 @@
 #include "tp/json.h"
 #include "tp/version.h"
 
-static int
-write_file(void *ctx, const char *s, size_t n)
-{
-	return fwrite(s, 1, n, ctx) == n ? 0 : -1;
-}
-
-static void
-put_text(struct tp_json *j, const char *key, const char *value)
-{
-	tp_json_key(j, key);
-	if (value)
-		tp_json_text(j, value);
-	else
-		tp_json_null(j);
-}
-
-static void
-put_u64(struct tp_json *j, const char *key, uint64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_u64(j, value);
-}
+#include "cli_json.h"
 
 static void
 put_file(struct tp_json *j, const char *path, uint64_t nbytes)
 {
 	tp_json_object_begin(j);
-	put_text(j, "path", path);
-	put_u64(j, "bytes", nbytes);
+	cli_json_text(j, "path", path);
+	cli_json_u64(j, "bytes", nbytes);
 	tp_json_object_end(j);
 }
 
@@ -44,9 +23,9 @@ put_reader(struct tp_json *j, const struct tp_reader *r)
 	uint64_t nbytes = 0;
 
 	tp_json_object_begin(j);
-	put_text(j, "path", tp_reader_file(r, 0, NULL));
-	put_text(j, "format", tp_format_name(tp_reader_format(r)));
-	put_u64(j, "tensors", tp_reader_n_entries(r));
+	cli_json_text(j, "path", tp_reader_file(r, 0, NULL));
+	cli_json_text(j, "format", tp_format_name(tp_reader_format(r)));
+	cli_json_u64(j, "tensors", tp_reader_n_entries(r));
 	tp_json_key(j, "files");
 	tp_json_array_begin(j);
 	for (size_t i = 0; (path = tp_reader_file(r, i, &nbytes)); i++)
@@ -59,18 +38,18 @@ static void
 put_stats(struct tp_json *j, const struct tp_cast_stats *s)
 {
 	tp_json_object_begin(j);
-	put_u64(j, "elements", s->n);
-	put_u64(j, "overflowed", s->n_overflow);
-	put_u64(j, "to_zero", s->n_to_zero);
-	put_u64(j, "to_subnormal", s->n_to_subnormal);
-	put_u64(j, "nan", s->n_nan);
-	put_u64(j, "inf", s->n_inf);
-	put_u64(j, "inexact", s->n_inexact);
+	cli_json_u64(j, "elements", s->n);
+	cli_json_u64(j, "overflowed", s->n_overflow);
+	cli_json_u64(j, "to_zero", s->n_to_zero);
+	cli_json_u64(j, "to_subnormal", s->n_to_subnormal);
+	cli_json_u64(j, "nan", s->n_nan);
+	cli_json_u64(j, "inf", s->n_inf);
+	cli_json_u64(j, "inexact", s->n_inexact);
 	tp_json_key(j, "max_relative_error");
 	tp_json_double(j, s->max_rel_error);
-	put_u64(j, "max_relative_error_index", s->max_rel_index);
+	cli_json_u64(j, "max_relative_error_index", s->max_rel_index);
 	if (s->n_overflow) {
-		put_u64(j, "first_overflow_index", s->first_overflow);
+		cli_json_u64(j, "first_overflow_index", s->first_overflow);
 		tp_json_key(j, "first_overflow_value");
 		tp_json_double(j, s->first_overflow_value);
 	}
@@ -86,24 +65,24 @@ put_item(struct tp_json *j, const struct report *r,
 	tp_json_object_begin(j);
 	tp_json_key(j, "name");
 	tp_json_str(j, it->name);
-	put_text(j, "dtype", tp_dtype_name(it->dtype));
+	cli_json_text(j, "dtype", tp_dtype_name(it->dtype));
 	tp_json_key(j, "shape");
 	tp_json_row_begin(j);
 	for (unsigned d = 0; d < e->rank; d++)
 		tp_json_i64(j, e->shape[d]);
 	tp_json_array_end(j);
-	put_u64(j, "bytes", it->how == TP_HOW_LEFT_OUT ? 0 : it->nbytes);
-	put_text(j, "how", tp_how_name(it->how));
+	cli_json_u64(j, "bytes", it->how == TP_HOW_LEFT_OUT ? 0 : it->nbytes);
+	cli_json_text(j, "how", tp_how_name(it->how));
 	if (it->shared != TP_NONE) {
 		tp_json_key(j, "shared_with");
 		tp_json_str(j, tp_transfer_item(r->transfer, it->shared)->name);
 	}
 	tp_json_key(j, "source");
 	tp_json_object_begin(j);
-	put_text(j, "file", it->file);
+	cli_json_text(j, "file", it->file);
 	tp_json_key(j, "name");
 	tp_json_str(j, e->name);
-	put_text(j, "dtype", tp_dtype_name(e->dtype));
+	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
 	tp_json_object_end(j);
 	if (it->stats.n) {
 		tp_json_key(j, "cast");
@@ -121,14 +100,14 @@ put_losses(struct tp_json *j, const struct tp_transfer *t)
 		const struct tp_loss *l = tp_transfer_loss(t, i);
 
 		tp_json_object_begin(j);
-		put_text(j, "kind", tp_loss_name(l->kind));
+		cli_json_text(j, "kind", tp_loss_name(l->kind));
 		tp_json_key(j, "tensor");
 		if (l->item == TP_NONE)
 			tp_json_null(j);
 		else
 			tp_json_str(j, l->name);
-		put_text(j, "why", l->why);
-		put_text(j, "remedy", l->remedy);
+		cli_json_text(j, "why", l->why);
+		cli_json_text(j, "remedy", l->remedy);
 		tp_json_key(j, "allowed");
 		tp_json_bool(j, l->allowed && l->remedy);
 		tp_json_object_end(j);
@@ -170,8 +149,8 @@ put_transfer(struct tp_json *j, const struct report *r)
 	tp_json_array_end(j);
 	tp_json_key(j, "totals");
 	tp_json_object_begin(j);
-	put_u64(j, "tensors", n_out);
-	put_u64(j, "bytes", tp_transfer_nbytes(t));
+	cli_json_u64(j, "tensors", n_out);
+	cli_json_u64(j, "bytes", tp_transfer_nbytes(t));
 	tp_json_object_end(j);
 }
 
@@ -182,8 +161,9 @@ put_output(struct tp_json *j, const struct report *r)
 	uint64_t nbytes = 0;
 
 	tp_json_object_begin(j);
-	put_text(j, "path", r->path);
-	put_text(j, "format", tp_format_name(tp_transfer_format(r->transfer)));
+	cli_json_text(j, "path", r->path);
+	cli_json_text(
+	    j, "format", tp_format_name(tp_transfer_format(r->transfer)));
 	tp_json_key(j, "graph");
 	tp_json_bool(j, tp_transfer_has_graph(r->transfer));
 	tp_json_key(j, "files");
@@ -202,17 +182,17 @@ report_json(FILE *out, const struct report *r)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, write_file, out, TP_JSON_PRETTY);
+	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
 	tp_json_object_begin(&j);
-	put_text(&j, "program", "tp-convert");
-	put_text(&j, "version", TP_VERSION_STRING);
-	put_text(&j, "status", r->status);
+	cli_json_text(&j, "program", "tp-convert");
+	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_text(&j, "status", r->status);
 	if (r->err) {
 		tp_json_key(&j, "error");
 		tp_json_object_begin(&j);
-		put_text(&j, "kind", tp_status_text(r->err->status));
-		put_text(&j, "message", r->err->msg);
-		put_text(&j, "path", r->err_path);
+		cli_json_text(&j, "kind", tp_status_text(r->err->status));
+		cli_json_text(&j, "message", r->err->msg);
+		cli_json_text(&j, "path", r->err_path);
 		tp_json_key(&j, "offset");
 		if (r->err->offset == TP_NO_OFFSET)
 			tp_json_null(&j);

@@ -3,30 +3,9 @@
 #include "tp/json.h"
 #include "tp/version.h"
 
+#include "cli_json.h"
+
 #include "quantize/report.h"
-
-static int
-write_file(void *ctx, const char *s, size_t n)
-{
-	return fwrite(s, 1, n, ctx) == n ? 0 : -1;
-}
-
-static void
-put_text(struct tp_json *j, const char *key, const char *value)
-{
-	tp_json_key(j, key);
-	if (value)
-		tp_json_text(j, value);
-	else
-		tp_json_null(j);
-}
-
-static void
-put_u64(struct tp_json *j, const char *key, uint64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_u64(j, value);
-}
 
 static void
 put_double(struct tp_json *j, const char *key, double value)
@@ -46,21 +25,21 @@ put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
 {
 	const struct tp_recipe *p = &item->recipe;
 
-	put_text(j, "scheme", p->scheme->name);
+	cli_json_text(j, "scheme", p->scheme->name);
 	if (p->scheme->scale == TP_DTYPE_NONE)
 		return;
 	tp_json_key(j, "symmetric");
 	tp_json_bool(j, p->symmetric);
-	put_text(j, "per", tp_quant_per_name(p->per));
+	cli_json_text(j, "per", tp_quant_per_name(p->per));
 	if (p->per != TP_PER_TENSOR)
-		put_u64(j, "axis", p->axis);
+		cli_json_u64(j, "axis", p->axis);
 	if (p->per == TP_PER_BLOCK)
-		put_u64(j, "block", p->block);
-	put_text(j, "calibrate", calibrations[p->calibrate]);
+		cli_json_u64(j, "block", p->block);
+	cli_json_text(j, "calibrate", calibrations[p->calibrate]);
 	if (p->calibrate == TP_CALIBRATE_PERCENTILE)
 		put_double(j, "percentile", p->percentile);
-	put_u64(j, "scales", item->n_groups);
-	put_u64(j, "zero_channels", item->n_zero_groups);
+	cli_json_u64(j, "scales", item->n_groups);
+	cli_json_u64(j, "zero_channels", item->n_zero_groups);
 	tp_json_key(j, "least_scale");
 	tp_json_float(j, item->least_scale);
 	tp_json_key(j, "most_scale");
@@ -78,7 +57,7 @@ put_errors(struct tp_json *j, const struct tp_quantized_item *item)
 	put_double(j, "rms", tp_compare_rms(c));
 	put_double(j, "sqnr", tp_compare_sqnr(c));
 	put_double(j, "cosine", tp_compare_cosine(c));
-	put_u64(j, "saturated", item->n_saturated);
+	cli_json_u64(j, "saturated", item->n_saturated);
 	tp_json_object_end(j);
 }
 
@@ -92,31 +71,31 @@ put_item(struct tp_json *j, const struct quantize_report *r,
 	tp_json_object_begin(j);
 	tp_json_key(j, "name");
 	tp_json_str(j, item->name);
-	put_text(j, "dtype", tp_dtype_name(e->dtype));
+	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
 	tp_json_key(j, "shape");
 	tp_json_row_begin(j);
 	for (unsigned d = 0; d < e->rank; d++)
 		tp_json_i64(j, e->shape[d]);
 	tp_json_array_end(j);
-	put_text(j, "status",
+	cli_json_text(j, "status",
 	    item->widened	  ? "widened"
 	    : item->recipe.scheme ? "narrowed"
 	    : item->nbytes_after  ? "kept"
 				  : "dropped");
 	if (item->widened) {
-		put_text(j, "to", "f32");
+		cli_json_text(j, "to", "f32");
 	} else if (item->recipe.scheme) {
 		put_recipe(j, item);
 		hit = gates_hit(r->gates, item);
 	} else {
-		put_text(j, "why", item->recipe.why);
+		cli_json_text(j, "why", item->recipe.why);
 	}
 	if (item->measured)
 		put_errors(j, item);
 	if (hit)
-		put_text(j, "fails", hit->text);
-	put_u64(j, "bytes_before", item->nbytes_before);
-	put_u64(j, "bytes_after", item->nbytes_after);
+		cli_json_text(j, "fails", hit->text);
+	cli_json_u64(j, "bytes_before", item->nbytes_before);
+	cli_json_u64(j, "bytes_after", item->nbytes_after);
 	tp_json_object_end(j);
 }
 
@@ -141,11 +120,11 @@ put_items(struct tp_json *j, const struct quantize_report *r)
 	tp_json_array_end(j);
 	tp_json_key(j, "totals");
 	tp_json_object_begin(j);
-	put_u64(j, "narrowed", n_narrowed);
-	put_u64(j, "widened", n_widened);
-	put_u64(j, "kept", n_kept);
-	put_u64(j, "bytes_before", before);
-	put_u64(j, "bytes_after", after);
+	cli_json_u64(j, "narrowed", n_narrowed);
+	cli_json_u64(j, "widened", n_widened);
+	cli_json_u64(j, "kept", n_kept);
+	cli_json_u64(j, "bytes_before", before);
+	cli_json_u64(j, "bytes_after", after);
 	tp_json_object_end(j);
 }
 
@@ -154,9 +133,9 @@ put_error(struct tp_json *j, const struct quantize_report *r)
 {
 	tp_json_key(j, "error");
 	tp_json_object_begin(j);
-	put_text(j, "kind", tp_status_text(r->err->status));
-	put_text(j, "message", r->err->msg);
-	put_text(j, "path", r->err_path);
+	cli_json_text(j, "kind", tp_status_text(r->err->status));
+	cli_json_text(j, "message", r->err->msg);
+	cli_json_text(j, "path", r->err_path);
 	tp_json_key(j, "offset");
 	if (r->err->offset == TP_NO_OFFSET)
 		tp_json_null(j);
@@ -170,13 +149,13 @@ report_json(FILE *out, const struct quantize_report *r)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, write_file, out, TP_JSON_PRETTY);
+	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
 	tp_json_object_begin(&j);
-	put_text(&j, "program", "tp-quantize");
-	put_text(&j, "version", TP_VERSION_STRING);
-	put_text(&j, "status", r->status);
-	put_text(&j, "input", r->input);
-	put_text(&j, "output", r->output);
+	cli_json_text(&j, "program", "tp-quantize");
+	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_text(&j, "status", r->status);
+	cli_json_text(&j, "input", r->input);
+	cli_json_text(&j, "output", r->output);
 	if (r->err)
 		put_error(&j, r);
 	if (r->transfer) {

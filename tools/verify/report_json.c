@@ -5,28 +5,7 @@
 
 #include "tp/version.h"
 
-static int
-write_file(void *ctx, const char *s, size_t n)
-{
-	return fwrite(s, 1, n, ctx) == n ? 0 : -1;
-}
-
-static void
-put_text(struct tp_json *j, const char *key, const char *value)
-{
-	tp_json_key(j, key);
-	if (value)
-		tp_json_text(j, value);
-	else
-		tp_json_null(j);
-}
-
-static void
-put_u64(struct tp_json *j, const char *key, uint64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_u64(j, value);
-}
+#include "cli_json.h"
 
 static void
 put_status(struct tp_json *j, int status)
@@ -87,13 +66,13 @@ put_item(
 		tp_json_key(j, "other_name");
 		tp_json_str(j, item->other_name);
 	}
-	put_text(j, "status", report_status_name(v, item->status));
+	cli_json_text(j, "status", report_status_name(v, item->status));
 	if (item->kind)
-		put_text(j, "kind", item->kind);
+		cli_json_text(j, "kind", item->kind);
 	if (item->reason)
-		put_text(j, "reason", item->reason);
+		cli_json_text(j, "reason", item->reason);
 	if (item->warning)
-		put_text(j, "warning", item->warning);
+		cli_json_text(j, "warning", item->warning);
 	if (item->shape || item->n_elems) {
 		tp_json_key(j, "shape");
 		tp_json_row_begin(j);
@@ -101,8 +80,8 @@ put_item(
 			tp_json_i64(j, item->shape[d]);
 		tp_json_array_end(j);
 	}
-	put_u64(j, "elements", item->n_elems);
-	put_u64(j, "bytes", item->nbytes);
+	cli_json_u64(j, "elements", item->n_elems);
+	cli_json_u64(j, "bytes", item->nbytes);
 	if (n) {
 		tp_json_key(j, "figures");
 		tp_json_object_begin(j);
@@ -118,9 +97,9 @@ put_error(struct tp_json *j, const struct verdict *v)
 {
 	tp_json_key(j, "error");
 	tp_json_object_begin(j);
-	put_text(j, "kind", tp_status_text(v->error.status));
-	put_text(j, "message", v->error.msg);
-	put_text(j, "path", v->error_path);
+	cli_json_text(j, "kind", tp_status_text(v->error.status));
+	cli_json_text(j, "message", v->error.msg);
+	cli_json_text(j, "path", v->error_path);
 	tp_json_key(j, "offset");
 	if (v->error.offset == TP_NO_OFFSET)
 		tp_json_null(j);
@@ -137,8 +116,8 @@ put_totals(struct tp_json *j, const struct verdict *v)
 	for (int s = 0; s < VERDICT_STATUS_COUNT; s++) {
 		tp_json_key(j, report_status_name(v, (enum verdict_status)s));
 		tp_json_object_begin(j);
-		put_u64(j, "tensors", v->totals[s].tensors);
-		put_u64(j, "elements", v->totals[s].elements);
+		cli_json_u64(j, "tensors", v->totals[s].tensors);
+		cli_json_u64(j, "elements", v->totals[s].elements);
 		tp_json_object_end(j);
 	}
 	tp_json_object_end(j);
@@ -160,7 +139,7 @@ put_verdict(struct tp_json *j, const struct verdict *v)
 	if (v->error.status)
 		put_error(j, v);
 	else if (why)
-		put_text(j, "why", why);
+		cli_json_text(j, "why", why);
 	tp_json_key(j, "tensors");
 	tp_json_array_begin(j);
 	for (size_t i = 0; i < v->n_items; i++)
@@ -170,8 +149,8 @@ put_verdict(struct tp_json *j, const struct verdict *v)
 	tp_json_array_begin(j);
 	for (size_t i = 0; i < v->n_remarks; i++) {
 		tp_json_object_begin(j);
-		put_text(j, "kind", v->remarks[i].kind);
-		put_text(j, "text", v->remarks[i].text);
+		cli_json_text(j, "kind", v->remarks[i].kind);
+		cli_json_text(j, "text", v->remarks[i].text);
 		tp_json_key(j, "exit_status");
 		tp_json_i64(j, v->remarks[i].exit);
 		tp_json_object_end(j);
@@ -186,11 +165,11 @@ report_json(FILE *out, const struct verdict *v, size_t n, int status)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, write_file, out, TP_JSON_PRETTY);
+	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
 	tp_json_object_begin(&j);
-	put_text(&j, "program", "tp-verify");
-	put_text(&j, "version", TP_VERSION_STRING);
-	put_text(&j, "command", v->command);
+	cli_json_text(&j, "program", "tp-verify");
+	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_text(&j, "command", v->command);
 	put_status(&j, status);
 	tp_json_key(&j, "models");
 	tp_json_array_begin(&j);
