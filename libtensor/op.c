@@ -32,25 +32,13 @@ static const char *const attr_kinds[] = {
     [TP_ATTR_STRINGS] = "strings",
     [TP_ATTR_TENSOR] = "tensor",
     [TP_ATTR_GRAPH] = "graph",
+    [TP_ATTR_TYPE] = "type",
 };
 
 const char *
 tp_attr_kind_name(enum tp_attr_kind kind)
 {
-	return (unsigned)kind <= TP_ATTR_GRAPH ? attr_kinds[kind] : "?";
-}
-
-struct tp_value
-tp_value_of(struct tp_tensor *t)
-{
-	return (struct tp_value){t ? TP_VALUE_TENSOR : TP_VALUE_NONE, t};
-}
-
-void
-tp_value_release(struct tp_value *v)
-{
-	tp_tensor_free(v->tensor);
-	*v = (struct tp_value){TP_VALUE_NONE, NULL};
+	return (unsigned)kind <= TP_ATTR_TYPE ? attr_kinds[kind] : "?";
 }
 
 const struct tp_op *
@@ -74,6 +62,8 @@ tp_op_info(const struct tp_op *op)
 bool
 tp_op_takes(const struct tp_op *op, enum tp_dtype dtype)
 {
+	if (dtype == TP_DTYPE_STRING)
+		return op->strings_in || op->flags & TPI_OP_VALUES;
 	if ((unsigned)dtype >= TP_DTYPE_COUNT || tp_dtype_bits(dtype) == 0)
 		return false;
 	return !op->kernels || op->kernels[dtype];
@@ -204,6 +194,12 @@ tpi_int_list(const struct tpi_call *c, const char *name, size_t k,
 		list[i] = a ? a->ints[i] : int_at(t, (int64_t)i);
 	*n = count;
 	return TP_OK;
+}
+
+bool
+tpi_is_strings(const struct tpi_call *c, size_t k)
+{
+	return k < c->n_in && c->values[k].kind == TP_VALUE_STRINGS;
 }
 
 struct tpi_info

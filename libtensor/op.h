@@ -33,22 +33,39 @@ struct tpi_call {
 	size_t n_in;
 	struct tp_tensor **out;
 	size_t n_out;
-	tp_loop_fn *kernel; /* for the dtype of input 0 */
+	tp_loop_fn *kernel; /* for the dtype of input op->kernel_of */
 	const struct tp_alloc *alloc;
 	unsigned n_threads;
+	const struct tp_op_opts *opts; /* never NULL */
+	const struct tp_value *values; /* the inputs as they were given, n_in */
+	struct tp_value *results;      /* of TPI_OP_VALUES, n_out */
+	bool moves_strings; /* inputs of op->strings_in are strings */
 };
 
 /* Fills infos[0 … c->n_out-1] from the inputs and attributes. */
 typedef enum tp_status tpi_infer_fn(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err);
-/* Computes c->out, which are allocated; those of TPI_OP_VIEW are made here. */
+/* Computes c->out, which are allocated; those of TPI_OP_MAKES are made here. */
 typedef enum tp_status tpi_run_fn(struct tpi_call *c, struct tp_err *err);
 
 enum tpi_op_flags {
-	TPI_OP_VIEW = 1, /* run makes the outputs, sharing storage */
+	/*
+	 * run makes the outputs, as views or since their sizes depend on
+	 * values. infer may be NULL then.
+	 */
+	TPI_OP_MAKES = 1,
 	/* Element i of the output depends on element i of the inputs alone. */
 	TPI_OP_ELEMENTWISE = 2,
+	/*
+	 * Inputs may be of any kind: run looks at c->values and fills
+	 * c->results itself. c->in has what is a tensor. No infer.
+	 */
+	TPI_OP_VALUES = 4,
 };
+
+/* Input or output k in a set of them; the last bit is for all from 31 on. */
+#define TPI_BIT(k) (UINT32_C(1) << ((k) < 31 ? (k) : 31))
+#define TPI_ALL UINT32_MAX
 
 struct tpi_attr_spec {
 	const char *name;
@@ -61,14 +78,21 @@ struct tp_op {
 	int since, until;   /* until 0: to the newest */
 	uint8_t min_in, max_in, min_out, max_out;
 	unsigned flags;
+	/*
+	 * The inputs that may be strings, which are seen as tensors of u64, and
+	 * the outputs that then are strings: all of strings_in that are given
+	 * must be or none. An output of dtype TP_DTYPE_STRING always is.
+	 */
+	uint32_t strings_in, strings_out;
 	const struct tpi_attr_spec *attrs; /* up to one without name; or NULL */
 	tpi_infer_fn *infer;
 	tpi_run_fn *run;
 	/*
-	 * By dtype of input 0; an empty slot is "unsupported". NULL: any dtype,
-	 * without a kernel. What the operands of a kernel are is between it and
-	 * run.
+	 * By dtype of input kernel_of; an empty slot is "unsupported". NULL:
+	 * any dtype, without a kernel. What the operands of a kernel are is
+	 * between it and run.
 	 */
+	uint8_t kernel_of;
 	tp_loop_fn *const *kernels;
 	/* The same for families whose run needs a second kernel. */
 	tp_loop_fn *const *finish;
@@ -92,6 +116,9 @@ enum tp_status tpi_int_list(const struct tpi_call *c, const char *name,
 /* An axis of a tensor of that rank, negative ones from the end. */
 enum tp_status tpi_op_axis(const struct tpi_call *c, int64_t axis,
     unsigned rank, unsigned *found, struct tp_err *err);
+
+/* True if input k is strings. */
+bool tpi_is_strings(const struct tpi_call *c, size_t k);
 
 /* The shape and dtype of a tensor. */
 struct tpi_info tpi_info_of(const struct tp_tensor *t);

@@ -84,16 +84,31 @@ list_dtypes(const struct tp_op *op, char *text, size_t size)
 			    at ? ", " : "", tp_dtype_name((enum tp_dtype)d));
 }
 
+/* Is input k of a kind that the operator takes there? */
+static enum tp_status
+check_kind(const struct tpi_call *c, size_t k, const struct tp_value *v,
+    struct tp_err *err)
+{
+	if (v->kind == TP_VALUE_NONE && k < c->op->min_in)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu is missing", c->op->onnx, k);
+	if (v->kind <= TP_VALUE_TENSOR || c->op->flags & TPI_OP_VALUES)
+		return TP_OK;
+	if (v->kind == TP_VALUE_STRINGS && c->op->strings_in & TPI_BIT(k))
+		return TP_OK;
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET, "%s: input %zu is a %s",
+	    c->op->onnx, k, tp_value_kind_name(v->kind));
+}
+
 static enum tp_status
 take_input(
     struct tpi_call *c, size_t k, const struct tp_value *v, struct tp_err *err)
 {
-	const struct tp_tensor *t =
-	    v->kind == TP_VALUE_TENSOR ? v->tensor : NULL;
+	const struct tp_tensor *t = tp_value_has_tensor(v) ? v->tensor : NULL;
+	enum tp_status rc = check_kind(c, k, v, err);
 
-	if (!t && k < c->op->min_in)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: input %zu is missing", c->op->onnx, k);
+	if (rc)
+		return rc;
 	if (t && t->sparse)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: input %zu is sparse; tp_to_dense first", c->op->onnx,
@@ -107,6 +122,29 @@ take_input(
 		    "%s: input %zu is quantized; tp_dequantize first",
 		    c->op->onnx, k);
 	c->in[k] = t;
+	return TP_OK;
+}
+
+/* Inputs that may be strings together are, or are not. */
+static enum tp_status
+check_strings(struct tpi_call *c, struct tp_err *err)
+{
+	size_t first = c->n_in;
+
+	for (size_t k = 0; k < c->n_in; k++) {
+		if (!(c->op->strings_in & TPI_BIT(k)) ||
+		    !tp_value_has_tensor(&c->values[k]))
+			continue;
+		if (first == c->n_in)
+			first = k;
+		if (c->values[k].kind != c->values[first].kind)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: input %zu is a %s, input %zu a %s",
+			    c->op->onnx, k,
+			    tp_value_kind_name(c->values[k].kind), first,
+			    tp_value_kind_name(c->values[first].kind));
+	}
+	c->moves_strings = first < c->n_in && tpi_is_strings(c, first);
 	return TP_OK;
 }
 
@@ -128,11 +166,12 @@ take_inputs(struct tpi_call *c, const struct tp_value *inputs, size_t n_in,
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: %zu outputs, it has %u to %u", op->onnx, n_out,
 		    op->min_out, op->max_out);
+	c->values = inputs;
 	c->n_in = n_in;
 	c->n_out = n_out;
 	for (size_t k = 0; k < n_in && !rc; k++)
 		rc = take_input(c, k, &inputs[k], err);
-	return rc;
+	return rc ? rc : check_strings(c, err);
 }
 
 static enum tp_status
@@ -161,17 +200,18 @@ check_attrs(const struct tpi_call *c, struct tp_err *err)
 static enum tp_status
 choose_kernel(struct tpi_call *c, struct tp_err *err)
 {
+	const struct tp_tensor *t = c->in[c->op->kernel_of];
 	char takes[160];
 
-	if (!c->op->kernels)
+	if (!c->op->kernels || !t)
 		return TP_OK;
-	c->kernel = c->op->kernels[c->in[0]->dtype];
+	c->kernel = c->op->kernels[t->dtype];
 	if (c->kernel)
 		return TP_OK;
 	list_dtypes(c->op, takes, sizeof(takes));
 	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 	    "%s of dtype %s; it is implemented for %s", c->op->onnx,
-	    tp_dtype_name(c->in[0]->dtype), takes);
+	    tp_dtype_name(t->dtype), takes);
 }
 
 static bool
@@ -191,7 +231,7 @@ same_elements(const struct tp_tensor *a, const struct tp_tensor *b)
 static bool
 is_safe_target(const struct tpi_call *c, const struct tp_tensor *into)
 {
-	if (c->op->flags & TPI_OP_VIEW)
+	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES))
 		return false;
 	for (size_t k = 0; k < c->n_in; k++)
 		if (c->in[k] && c->in[k]->storage == into->storage &&
@@ -218,18 +258,25 @@ check_target(const struct tpi_call *c, const struct tpi_info *info,
 	return tp_tensor_check_write(into, err);
 }
 
+/* Strings are held as their numbers. */
+static enum tp_dtype
+held_as(enum tp_dtype dtype)
+{
+	return dtype == TP_DTYPE_STRING ? TP_DTYPE_U64 : dtype;
+}
+
 static enum tp_status
 make_outputs(struct tpi_call *c, const struct tpi_info *infos,
     struct tp_tensor *direct, struct tp_err *err)
 {
 	enum tp_status rc = TP_OK;
 
-	if (c->op->flags & TPI_OP_VIEW)
+	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES))
 		return TP_OK;
 	for (size_t k = 0; k < c->n_out && !rc; k++)
 		rc = k == 0 && direct
 			 ? tp_tensor_alias(direct, &c->out[0], err)
-			 : tp_tensor_empty(c->alloc, infos[k].dtype,
+			 : tp_tensor_empty(c->alloc, held_as(infos[k].dtype),
 			       infos[k].sizes, infos[k].rank, &c->out[k], err);
 	return rc;
 }
@@ -260,9 +307,9 @@ compute(struct tpi_call *c, struct tpi_info *infos, struct tp_tensor *into,
 
 	if (!rc)
 		rc = choose_kernel(c, err);
-	if (!rc)
+	if (!rc && c->op->infer)
 		rc = c->op->infer(c, infos, err);
-	if (!rc && into)
+	if (!rc && into && c->op->infer)
 		rc = check_target(c, &infos[0], into, err);
 	if (!rc)
 		rc = make_outputs(c, infos, is_direct ? into : NULL, err);
@@ -285,8 +332,7 @@ static enum tp_status
 take_slots(struct tpi_call *c, struct slots *s, size_t n_in, size_t n_out,
     struct tp_err *err)
 {
-	memset(s->in, 0, sizeof(s->in));
-	memset(s->out, 0, sizeof(s->out));
+	memset(s, 0, sizeof(*s));
 	c->in = s->in;
 	c->out = s->out;
 	s->all_infos = s->infos;
@@ -316,33 +362,57 @@ drop_slots(struct tpi_call *c, struct slots *s, size_t n_in, size_t n_out)
 		    c->alloc, s->all_infos, n_out, sizeof(*s->all_infos));
 }
 
+/* Tensors become values; run may have made values already. */
+static void
+give_outputs(
+    struct tpi_call *c, const struct tpi_info *infos, struct tp_value *outputs)
+{
+	for (size_t k = 0; k < c->n_out; k++) {
+		bool moved =
+		    c->moves_strings && c->op->strings_out & TPI_BIT(k);
+
+		if (!c->out[k])
+			continue;
+		outputs[k] = tp_value_of(c->out[k]);
+		if (moved || infos[k].dtype == TP_DTYPE_STRING)
+			outputs[k].kind = TP_VALUE_STRINGS;
+	}
+}
+
+static void
+drop_outputs(struct tpi_call *c)
+{
+	for (size_t k = 0; k < c->n_out; k++) {
+		tp_tensor_free(c->out[k]);
+		tp_value_release(&c->results[k]);
+	}
+}
+
 enum tp_status
 tp_op_run(const struct tp_op *op, const struct tp_attr *attrs, size_t n_attrs,
     const struct tp_value *inputs, size_t n_in, struct tp_value *outputs,
     size_t n_out, const struct tp_op_opts *opts, struct tp_err *err)
 {
+	static const struct tp_op_opts no_opts;
 	struct tpi_call c = {.op = op, .attrs = attrs, .n_attrs = n_attrs};
-	struct tp_tensor *into = opts ? opts->into : NULL;
 	struct slots slots;
 	enum tp_status rc;
 
 	for (size_t k = 0; k < n_out; k++)
-		outputs[k] = (struct tp_value){TP_VALUE_NONE, NULL};
-	if (opts) {
-		c.alloc = opts->alloc;
-		c.n_threads = opts->n_threads;
-	}
+		outputs[k] = tp_value_of(NULL);
+	c.opts = opts ? opts : &no_opts;
+	c.alloc = c.opts->alloc;
+	c.n_threads = c.opts->n_threads;
+	c.results = outputs;
 	rc = take_slots(&c, &slots, n_in, n_out, err);
 	if (!rc)
 		rc = take_inputs(&c, inputs, n_in, n_out, err);
 	if (!rc)
-		rc = compute(&c, slots.all_infos, into, err);
-	for (size_t k = 0; k < c.n_out; k++) {
-		if (rc)
-			tp_tensor_free(c.out[k]);
-		else
-			outputs[k] = tp_value_of(c.out[k]);
-	}
+		rc = compute(&c, slots.all_infos, c.opts->into, err);
+	if (rc)
+		drop_outputs(&c);
+	else
+		give_outputs(&c, slots.all_infos, outputs);
 	drop_slots(&c, &slots, n_in, n_out);
 	return rc;
 }

@@ -256,12 +256,13 @@ static const struct tpi_attr_spec reshape_attrs[] = {
 static const struct tpi_attr_spec slice_1_attrs[] = {{"axes", TP_ATTR_INTS},
     {"ends", TP_ATTR_INTS}, {"starts", TP_ATTR_INTS}, {NULL, 0}};
 
-#define ROW(op, onnx_name, from, to, least, most, spec)                      \
-	{                                                                    \
-		.name = #op, .onnx = onnx_name, .since = from, .until = to,  \
-		.min_in = least, .max_in = most, .min_out = 1, .max_out = 1, \
-		.flags = TPI_OP_VIEW, .attrs = spec, .infer = infer_##op,    \
-		.run = run_##op                                              \
+#define ROW(op, onnx_name, from, to, least, most, spec)                        \
+	{                                                                      \
+		.name = #op, .onnx = onnx_name, .since = from, .until = to,    \
+		.min_in = least, .max_in = most, .min_out = 1, .max_out = 1,   \
+		.flags = TPI_OP_MAKES, .strings_in = TPI_BIT(0),               \
+		.strings_out = TPI_BIT(0), .attrs = spec, .infer = infer_##op, \
+		.run = run_##op                                                \
 	}
 
 const struct tp_op tpi_movement_ops[] = {

@@ -271,7 +271,7 @@ run_op(void *ctx)
 	static const struct tp_str onnx = {"", 0}, name = {"Add", 3};
 	struct add *s = ctx;
 	const struct tp_value terms[] = {
-	    {TP_VALUE_TENSOR, s->a}, {TP_VALUE_TENSOR, s->b}};
+	    tp_value_of(s->a), tp_value_of(s->b)};
 	const struct tp_op_opts opts = {.n_threads = 1, .into = s->out};
 	const struct tp_op *op = NULL;
 	struct tp_value sum;

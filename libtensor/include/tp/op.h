@@ -27,25 +27,12 @@
 #include "tp/dtype.h"
 #include "tp/error.h"
 #include "tp/macros.h"
+#include "tp/strings.h"
 #include "tp/tensor.h"
+#include "tp/value.h"
 
 struct tp_op;
-
-/* What an input or output is. More kinds may come; check for the known ones. */
-enum tp_value_kind {
-	TP_VALUE_NONE, /* an optional input that is not given */
-	TP_VALUE_TENSOR,
-};
-
-struct tp_value {
-	enum tp_value_kind kind;
-	struct tp_tensor *tensor;
-};
-
-/* A value over a tensor, which it owns if it is released. NULL is NONE. */
-TP_API struct tp_value tp_value_of(struct tp_tensor *t);
-/* Frees what the value holds and makes it NONE. */
-TP_API void tp_value_release(struct tp_value *v);
+struct tp_graph; /* tp/graph.h */
 
 enum tp_attr_kind {
 	TP_ATTR_INT,
@@ -55,13 +42,19 @@ enum tp_attr_kind {
 	TP_ATTR_FLOATS,
 	TP_ATTR_STRINGS,
 	TP_ATTR_TENSOR,
-	TP_ATTR_GRAPH, /* no operator takes one yet */
+	TP_ATTR_GRAPH,
+	TP_ATTR_TYPE,
 };
 
 /* Everything is borrowed for the call. */
 struct tp_attr {
 	struct tp_str name;
 	enum tp_attr_kind kind;
+	/*
+	 * In a function: the attribute of the call that this one stands for;
+	 * tp_op_run never sees such. Empty otherwise.
+	 */
+	struct tp_str ref;
 	union {
 		int64_t i;
 		double f;
@@ -69,7 +62,9 @@ struct tp_attr {
 		const int64_t *ints; /* n of them, as the next two */
 		const double *floats;
 		const struct tp_str *strings;
-		const struct tp_tensor *tensor;
+		const struct tp_value *tensor; /* or strings; may be sparse */
+		const struct tp_graph *graph;
+		struct tp_type type;
 	};
 	size_t n;
 };
@@ -100,12 +95,25 @@ TP_API TP_NODISCARD enum tp_status tp_op_find(struct tp_str domain,
 /* All operators, one for each range of opsets; NULL behind the last. */
 TP_API const struct tp_op *tp_op_at(size_t i);
 TP_API struct tp_op_info tp_op_info(const struct tp_op *op);
-/* True if the operator takes inputs of that dtype. */
+/* True if the operator takes inputs of that dtype, strings among them. */
 TP_API bool tp_op_takes(const struct tp_op *op, enum tp_dtype dtype);
+
+/*
+ * Evaluates the graph of an attribute for If, Loop and their kind. outputs[]
+ * are NONE after a failure.
+ */
+typedef enum tp_status tp_run_graph_fn(void *ctx, const struct tp_graph *graph,
+    const struct tp_value *inputs, size_t n_in, struct tp_value *outputs,
+    size_t n_out, struct tp_err *err);
 
 struct tp_op_opts {
 	const struct tp_alloc *alloc; /* of outputs and scratch */
 	unsigned n_threads;	      /* 0: one a processor */
+	struct tp_strings *strings;   /* whose numbers string tensors hold */
+	tp_run_graph_fn *run_graph;   /* NULL: no operator with graphs */
+	void *run_graph_ctx;
+	uint64_t max_iterations; /* of one Loop; 0 stands for a million */
+	uint64_t seed;		 /* of random operators that bring none */
 	/*
 	 * Where output 0 is to go: a writable tensor of the right shape and
 	 * dtype, which may overlap inputs. outputs[0] is an alias of it then.
