@@ -45,7 +45,10 @@ struct tpi_call {
 /* Fills infos[0 … c->n_out-1] from the inputs and attributes. */
 typedef enum tp_status tpi_infer_fn(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err);
-/* Computes c->out, which are allocated; those of TPI_OP_MAKES are made here. */
+/*
+ * Computes c->out, which are allocated, packed unless the operator is
+ * TPI_OP_ELEMENTWISE, and undefined; those of TPI_OP_MAKES are made here.
+ */
 typedef enum tp_status tpi_run_fn(struct tpi_call *c, struct tp_err *err);
 
 enum tpi_op_flags {
@@ -61,6 +64,11 @@ enum tpi_op_flags {
 	 * c->results itself. c->in has what is a tensor. No infer.
 	 */
 	TPI_OP_VALUES = 4,
+	/*
+	 * run adds to outputs, or leaves elements of them as they are: they
+	 * are zero before. Without it run writes all.
+	 */
+	TPI_OP_ON_ZEROS = 8,
 };
 
 /* Input or output k in a set of them; the last bit is for all from 31 on. */
@@ -129,7 +137,7 @@ tpi_infer_fn tpi_infer_same, tpi_infer_broadcast;
 /* run: the kernel over output 0 and all inputs, elementwise. */
 tpi_run_fn tpi_run_elementwise;
 
-/* A temporary tensor of the call. */
+/* A temporary tensor of the call, its elements still to be written. */
 enum tp_status tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype,
     const int64_t *sizes, unsigned rank, struct tp_tensor **out,
     struct tp_err *err);

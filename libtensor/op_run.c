@@ -68,7 +68,7 @@ enum tp_status
 tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype, const int64_t *sizes,
     unsigned rank, struct tp_tensor **out, struct tp_err *err)
 {
-	return tp_tensor_empty(c->alloc, dtype, sizes, rank, out, err);
+	return tpi_tensor_unwritten(c->alloc, dtype, sizes, rank, out, err);
 }
 
 /* "f16, bf16, f32": what the operator takes. */
@@ -231,7 +231,11 @@ same_elements(const struct tp_tensor *a, const struct tp_tensor *b)
 static bool
 is_safe_target(const struct tpi_call *c, const struct tp_tensor *into)
 {
-	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES))
+	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES | TPI_OP_ON_ZEROS))
+		return false;
+	/* Other operators than these are promised packed outputs. */
+	if (!(c->op->flags & TPI_OP_ELEMENTWISE) &&
+	    !tp_tensor_is_row_major(into))
 		return false;
 	for (size_t k = 0; k < c->n_in; k++)
 		if (c->in[k] && c->in[k]->storage == into->storage &&
@@ -265,6 +269,20 @@ held_as(enum tp_dtype dtype)
 	return dtype == TP_DTYPE_STRING ? TP_DTYPE_U64 : dtype;
 }
 
+/* Most operators write all of what they make. */
+static enum tp_status
+make_output(struct tpi_call *c, const struct tpi_info *info,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	enum tp_dtype dtype = held_as(info->dtype);
+
+	if (c->op->flags & TPI_OP_ON_ZEROS)
+		return tp_tensor_empty(
+		    c->alloc, dtype, info->sizes, info->rank, out, err);
+	return tpi_tensor_unwritten(
+	    c->alloc, dtype, info->sizes, info->rank, out, err);
+}
+
 static enum tp_status
 make_outputs(struct tpi_call *c, const struct tpi_info *infos,
     struct tp_tensor *direct, struct tp_err *err)
@@ -276,8 +294,7 @@ make_outputs(struct tpi_call *c, const struct tpi_info *infos,
 	for (size_t k = 0; k < c->n_out && !rc; k++)
 		rc = k == 0 && direct
 			 ? tp_tensor_alias(direct, &c->out[0], err)
-			 : tp_tensor_empty(c->alloc, held_as(infos[k].dtype),
-			       infos[k].sizes, infos[k].rank, &c->out[k], err);
+			 : make_output(c, &infos[k], &c->out[k], err);
 	return rc;
 }
 

@@ -128,6 +128,15 @@ tpi_storage_new_like(const struct tp_storage *like, size_t nbytes,
 }
 
 enum tp_status
+tpi_storage_new_raw(const struct tp_alloc *alloc, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err)
+{
+	const struct tp_device cpu = {TP_DEVICE_CPU, 0};
+
+	return make_storage(alloc, cpu, nbytes, out, err);
+}
+
+enum tp_status
 tp_storage_new(const struct tp_alloc *alloc, size_t nbytes,
     struct tp_storage **out, struct tp_err *err)
 {

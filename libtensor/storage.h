@@ -12,6 +12,10 @@ const struct tp_alloc *tpi_storage_alloc(const struct tp_storage *s);
 /* Its bytes, whether they may be written or not. */
 char *tpi_storage_bytes(const struct tp_storage *s);
 
+/* A new storage in the memory of the CPU; what its bytes are is undefined. */
+enum tp_status tpi_storage_new_raw(const struct tp_alloc *alloc, size_t nbytes,
+    struct tp_storage **out, struct tp_err *err);
+
 /*
  * A new storage on the device and from the allocator of another one; what its
  * bytes are is undefined.

@@ -181,6 +181,35 @@ tp_tensor_empty_on(struct tp_device device, enum tp_dtype dtype,
 	return make_empty(NULL, &device, dtype, sizes, rank, out, err);
 }
 
+/* What is left of the last byte of narrow elements is zero. */
+static void
+clear_rest(struct tp_storage *storage, size_t nbytes)
+{
+	if (nbytes > 0)
+		tpi_storage_bytes(storage)[nbytes - 1] = 0;
+}
+
+enum tp_status
+tpi_tensor_unwritten(const struct tp_alloc *alloc, enum tp_dtype dtype,
+    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
+    struct tp_err *err)
+{
+	struct tp_storage *storage = NULL;
+	enum tp_status rc;
+	size_t nbytes;
+
+	*out = NULL;
+	rc = packed_nbytes(dtype, sizes, rank, &nbytes, err);
+	if (!rc)
+		rc = tpi_storage_new_raw(alloc, nbytes, &storage, err);
+	if (rc)
+		return rc;
+	clear_rest(storage, nbytes);
+	rc = make(alloc, storage, dtype, sizes, NULL, rank, 0, out, err);
+	tp_storage_unref(storage);
+	return rc;
+}
+
 enum tp_status
 tpi_tensor_new_like(const struct tp_tensor *t, const int64_t *strides,
     struct tp_tensor **out, struct tp_err *err)
@@ -196,9 +225,7 @@ tpi_tensor_new_like(const struct tp_tensor *t, const int64_t *strides,
 		rc = tpi_storage_new_like(t->storage, nbytes, &storage, err);
 	if (rc)
 		return rc;
-	/* What is left of the last byte of narrow elements is zero. */
-	if (nbytes > 0)
-		tpi_storage_bytes(storage)[nbytes - 1] = 0;
+	clear_rest(storage, nbytes);
 	rc = make(
 	    t->alloc, storage, t->dtype, sizes, strides, t->rank, 0, out, err);
 	tp_storage_unref(storage);

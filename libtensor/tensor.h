@@ -42,6 +42,14 @@ enum tp_status tpi_tensor_derive(const struct tp_tensor *t,
     struct tp_tensor **out, struct tp_err *err);
 
 /*
+ * As tp_tensor_empty, but the elements are still to be written: all of them,
+ * for what they are is undefined.
+ */
+enum tp_status tpi_tensor_unwritten(const struct tp_alloc *alloc,
+    enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
+    struct tp_tensor **out, struct tp_err *err);
+
+/*
  * A tensor of the same sizes, dtype, device and allocator over a storage of its
  * own, whose elements are still to be written. strides are dense; NULL means
  * row-major.

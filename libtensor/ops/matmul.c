@@ -337,9 +337,14 @@ run_matmul(struct tpi_call *c, struct tp_err *err)
 	unsigned lost = (a->rank > 1 ? 1u : 0u) + (b->rank > 1 ? 1u : 0u);
 	enum tp_status rc;
 
-	/* Without products the result is 0, as it was allocated. */
-	if (y->n_elems == 0 || a->n_elems == 0 || b->n_elems == 0)
+	if (y->n_elems == 0)
 		return TP_OK;
+	/* Without products the result is 0. */
+	if (a->n_elems == 0 || b->n_elems == 0) {
+		memset(tpi_tensor_address(y), 0,
+		    (size_t)y->n_elems * (tp_dtype_bits(y->dtype) / 8));
+		return TP_OK;
+	}
 	p->m = a->rank > 1 ? (size_t)tp_tensor_sizes(a)[a->rank - 2] : 1;
 	p->n = b->rank > 1 ? (size_t)tp_tensor_sizes(b)[b->rank - 1] : 1;
 	p->k = (size_t)tp_tensor_sizes(a)[a->rank - 1];

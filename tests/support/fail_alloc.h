@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tp/alloc.h"
 #include "tp/error.h"
@@ -46,6 +47,8 @@ fail_alloc_alloc(void *ctx, size_t n)
 	p = aligned_alloc(64, (n + 63) / 64 * 64 + FAIL_ALLOC_HEAD);
 	if (!p)
 		return NULL;
+	/* Nobody may count on what is in new memory. */
+	memset(p + FAIL_ALLOC_HEAD, 0xa5, n);
 	*(size_t *)(void *)p = n;
 	a->n_live++;
 	a->live += n;

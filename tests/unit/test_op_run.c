@@ -446,6 +446,44 @@ no_memory_is_a_clean_error(void **state)
 	}
 }
 
+/* Places that had other numbers, packed or with gaps, which stay. */
+static void
+results_go_where_they_are_wanted(void **state)
+{
+	static const int64_t a_sizes[] = {2, 2}, y_sizes[] = {2, 1};
+	static const int64_t none[] = {2, 0}, b_none[] = {0, 1};
+	static const double x[] = {1, 2, 3, 4}, old[] = {9, 9, 9, 9};
+	struct tp_tensor *a = tensor_of(NULL, TP_DTYPE_F32, a_sizes, 2, x);
+	struct tp_tensor *b = tensor_of(NULL, TP_DTYPE_F32, y_sizes, 2, x);
+	struct tp_tensor *e = tensor_of(NULL, TP_DTYPE_F32, none, 2, x);
+	struct tp_tensor *f = tensor_of(NULL, TP_DTYPE_F32, b_none, 2, x);
+	struct tp_tensor *wide = tensor_of(NULL, TP_DTYPE_F32, a_sizes, 2, old);
+	struct tp_tensor *place = NULL;
+	const struct tp_op *op = find("MatMul", 13);
+	struct tp_value out;
+
+	(void)state;
+	RUN(tp_tensor_narrow(wide, 1, 0, 1, &place, err));
+	RUN(run(op, NULL, a, b, place, &out, err));
+	tp_value_release(&out);
+	assert_true(number_at(wide, 0) == 5 && number_at(wide, 2) == 11);
+	assert_true(number_at(wide, 1) == 9 && number_at(wide, 3) == 9);
+	/* The sum of no products is 0. */
+	RUN(run(op, NULL, e, f, place, &out, err));
+	tp_value_release(&out);
+	assert_true(number_at(wide, 0) == 0 && number_at(wide, 2) == 0);
+	assert_true(number_at(wide, 1) == 9 && number_at(wide, 3) == 9);
+	RUN(run(op, NULL, e, f, b, &out, err));
+	tp_value_release(&out);
+	assert_true(number_at(b, 0) == 0 && number_at(b, 1) == 0);
+	tp_tensor_free(place);
+	tp_tensor_free(wide);
+	tp_tensor_free(a);
+	tp_tensor_free(b);
+	tp_tensor_free(e);
+	tp_tensor_free(f);
+}
+
 int
 main(void)
 {
@@ -460,6 +498,7 @@ main(void)
 	    cmocka_unit_test(threads_change_no_bit),
 	    cmocka_unit_test(products_of_any_size_are_sums_in_order),
 	    cmocka_unit_test(vectors_are_promoted_and_dropped),
+	    cmocka_unit_test(results_go_where_they_are_wanted),
 	    cmocka_unit_test(no_memory_is_a_clean_error),
 	};
 
