@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spatial.c - kernel_shape, strides, dilations, pads, auto_pad and ceil_mode */
+#include "spatial.h"
+
+#include <inttypes.h>
+
+#include "tp/checked.h"
+
+#include "../banned.h"
+
+enum tp_status
+tpi_spatial_list(const struct tpi_call *c, const char *name, unsigned n,
+    int64_t least, int64_t otherwise, int64_t *list, struct tp_err *err)
+{
+	const struct tp_attr *a = tpi_attr_find(c, name);
+
+	if (a && a->n != n)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %s has %zu numbers, expected %u", c->op->onnx, name,
+		    a->n, n);
+	for (unsigned i = 0; i < n; i++) {
+		list[i] = a ? a->ints[i] : otherwise;
+		if (list[i] < least)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: %s has %" PRId64 ", the least is %" PRId64,
+			    c->op->onnx, name, list[i], least);
+	}
+	return TP_OK;
+}
+
+enum tp_status
+tpi_auto_pad(
+    const struct tpi_call *c, enum tpi_auto_pad *mode, struct tp_err *err)
+{
+	static const char *const names[] = {
+	    "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+	const struct tp_attr *a = tpi_attr_find(c, "auto_pad");
+
+	*mode = TPI_PAD_NOTSET;
+	if (!a || a->s.len == 0)
+		return TP_OK;
+	for (unsigned i = 0; i < 4; i++)
+		if (tp_str_cmp(a->s, tp_str(names[i])) == 0) {
+			*mode = (enum tpi_auto_pad)i;
+			return TP_OK;
+		}
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+	    "%s: auto_pad '%s', expected NOTSET, SAME_UPPER, SAME_LOWER or "
+	    "VALID",
+	    c->op->onnx, TP_BRIEF(a->s));
+}
+
+static enum tp_status
+take_kernel(const struct tpi_call *c, unsigned rank, const int64_t *kernel,
+    int64_t *list, struct tp_err *err)
+{
+	bool given = tpi_attr_find(c, "kernel_shape") != NULL;
+	enum tp_status rc = TP_OK;
+
+	if (!given && !kernel)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: kernel_shape is missing", c->op->onnx);
+	if (given)
+		rc = tpi_spatial_list(c, "kernel_shape", rank, 1, 1, list, err);
+	for (unsigned d = 0; d < rank && kernel && !rc; d++) {
+		if (given && list[d] != kernel[d])
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: kernel_shape has %" PRId64
+			    " for axis %u, the weights have %" PRId64,
+			    c->op->onnx, list[d], d, kernel[d]);
+		if (kernel[d] < 1)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: a kernel of size %" PRId64, c->op->onnx,
+			    kernel[d]);
+		list[d] = kernel[d];
+	}
+	return rc;
+}
+
+enum tp_status
+tpi_windows_attrs(const struct tpi_call *c, unsigned rank,
+    const int64_t *kernel, struct tpi_windows *w, int64_t *pads,
+    struct tp_err *err)
+{
+	int64_t kernels[TPI_SPATIAL_RANK], strides[TPI_SPATIAL_RANK];
+	int64_t dilations[TPI_SPATIAL_RANK];
+	enum tp_status rc;
+
+	if (rank < 1 || rank > TPI_SPATIAL_RANK)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %u spatial axes, expected 1 to %u", c->op->onnx, rank,
+		    TPI_SPATIAL_RANK);
+	w->rank = rank;
+	rc = take_kernel(c, rank, kernel, kernels, err);
+	if (!rc)
+		rc = tpi_spatial_list(c, "strides", rank, 1, 1, strides, err);
+	if (!rc)
+		rc = tpi_spatial_list(
+		    c, "dilations", rank, 1, 1, dilations, err);
+	if (!rc)
+		rc = tpi_spatial_list(c, "pads", 2 * rank, 0, 0, pads, err);
+	for (unsigned d = 0; d < rank && !rc; d++)
+		w->axis[d] = (struct tpi_window_axis){.kernel = kernels[d],
+		    .stride = strides[d],
+		    .dilation = dilations[d],
+		    .pad_begin = pads[d],
+		    .pad_end = pads[rank + d]};
+	return rc;
+}
+
+/* What the kernel spans, and what there is to put it on; false if too large. */
+static bool
+measure(const struct tpi_window_axis *a, int64_t *span, int64_t *padded)
+{
+	int64_t most;
+
+	return !tp_mul_i64(a->kernel - 1, a->dilation, span) &&
+	       !tp_add_i64(*span, 1, span) &&
+	       !tp_add_i64(a->input, a->pad_begin, padded) &&
+	       !tp_add_i64(*padded, a->pad_end, padded) &&
+	       /* The last position that ceil_mode may look at. */
+	       !tp_add_i64(*padded, *span, &most) &&
+	       !tp_add_i64(most, a->stride, &most);
+}
+
+static enum tp_status
+too_large(const struct tpi_call *c, const struct tpi_window_axis *a,
+    struct tp_err *err)
+{
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+	    "%s: a kernel of %" PRId64 " with stride %" PRId64
+	    ", dilation %" PRId64 " does not fit an input of %" PRId64
+	    " with pads %" PRId64 " and %" PRId64,
+	    c->op->onnx, a->kernel, a->stride, a->dilation, a->input,
+	    a->pad_begin, a->pad_end);
+}
+
+enum tp_status
+tpi_window_output(const struct tpi_call *c, struct tpi_window_axis *a,
+    bool ceil_mode, struct tp_err *err)
+{
+	int64_t span, padded, room;
+
+	if (!measure(a, &span, &padded) || padded < span)
+		return too_large(c, a, err);
+	room = padded - span;
+	a->output = room / a->stride + 1;
+	/* One more for the rest, unless it would see nothing but padding. */
+	if (ceil_mode && room % a->stride &&
+	    a->output * a->stride < a->input + a->pad_begin)
+		a->output++;
+	return TP_OK;
+}
+
+/* As many outputs as strides fit into the input, and pads to make it so. */
+static enum tp_status
+pad_same(const struct tpi_call *c, struct tpi_window_axis *a, bool upper,
+    struct tp_err *err)
+{
+	int64_t span, padded, pad;
+
+	a->pad_begin = a->pad_end = 0;
+	if (!measure(a, &span, &padded))
+		return too_large(c, a, err);
+	a->output = tpi_ceil_div(a->input, a->stride);
+	pad = a->output ? (a->output - 1) * a->stride + span - a->input : 0;
+	if (pad < 0)
+		pad = 0;
+	a->pad_begin = upper ? pad / 2 : pad - pad / 2;
+	a->pad_end = pad - a->pad_begin;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_windows_read(const struct tpi_call *c, unsigned rank, const int64_t *sizes,
+    const int64_t *kernel, struct tpi_windows *w, struct tp_err *err)
+{
+	bool ceil_mode = tpi_attr_int(c, "ceil_mode", 0) != 0;
+	int64_t pads[2 * TPI_SPATIAL_RANK];
+	enum tpi_auto_pad mode;
+	enum tp_status rc = tpi_auto_pad(c, &mode, err);
+
+	if (!rc)
+		rc = tpi_windows_attrs(c, rank, kernel, w, pads, err);
+	for (unsigned d = 0; d < rank && !rc; d++) {
+		struct tpi_window_axis *a = &w->axis[d];
+
+		a->input = sizes[d];
+		if (mode == TPI_PAD_VALID)
+			a->pad_begin = a->pad_end = 0;
+		if (mode == TPI_PAD_SAME_UPPER || mode == TPI_PAD_SAME_LOWER)
+			rc = pad_same(c, a, mode == TPI_PAD_SAME_UPPER, err);
+		else
+			rc = tpi_window_output(
+			    c, a, ceil_mode && mode == TPI_PAD_NOTSET, err);
+	}
+	return rc;
+}
