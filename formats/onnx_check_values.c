@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "onnx_dtype.h"
+#include "tp/onnx_dtype.h"
+
 #include "onnx_slots.h"
 
 #include "banned.h"
@@ -54,7 +55,7 @@ tpi_check_initializer_name(const TpOnnx__GraphProto *g, size_t i)
 static const char *
 type_name(int32_t type, char buf[24])
 {
-	enum tp_dtype dtype = tpi_onnx_dtype(type);
+	enum tp_dtype dtype = tp_onnx_dtype(type);
 
 	if (dtype != TP_DTYPE_NONE)
 		return tp_dtype_name(dtype);

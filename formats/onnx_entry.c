@@ -7,9 +7,9 @@
 
 #include "tp/checked.h"
 #include "tp/endian.h"
+#include "tp/onnx_dtype.h"
 #include "tp/shape.h"
 
-#include "onnx_dtype.h"
 #include "onnx_read.h"
 #include "stream_entry.h"
 
@@ -59,7 +59,7 @@ tpi_onnx_tensor_type(const TpOnnx__TensorProto *t, struct tp_str what,
 	if (!t->has_data_type)
 		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
 		    "tensor '%s': data_type is absent", TP_BRIEF(what));
-	e->dtype = tpi_onnx_dtype(t->data_type);
+	e->dtype = tp_onnx_dtype(t->data_type);
 	if (e->dtype == TP_DTYPE_NONE)
 		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
 		    "tensor '%s': unknown data_type %" PRId32

@@ -10,7 +10,8 @@
 
 #include <inttypes.h>
 
-#include "onnx_dtype.h"
+#include "tp/onnx_dtype.h"
+
 #include "onnx_scopes.h"
 #include "onnx_slots.h"
 
@@ -56,7 +57,7 @@ static enum tp_status
 check_opsets(TpOnnx__OperatorSetIdProto *const *opsets, size_t n,
     const struct tpi_onnx_retype *c, struct tp_err *err)
 {
-	struct tpi_onnx_since since = tpi_onnx_since(c->to);
+	struct tp_onnx_since since = tp_onnx_since(c->to);
 
 	for (size_t i = 0; i < n; i++)
 		if (is_default(&opsets[i]->domain) &&
@@ -73,7 +74,7 @@ static enum tp_status
 check_versions(const TpOnnx__ModelProto *m, const struct tpi_onnx_retype *c,
     struct tp_err *err)
 {
-	struct tpi_onnx_since since = tpi_onnx_since(c->to);
+	struct tp_onnx_since since = tp_onnx_since(c->to);
 
 	if (m->ir_version < since.ir_version)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,

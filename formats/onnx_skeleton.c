@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "tp/map.h"
+#include "tp/onnx_dtype.h"
 #include "tp/shape.h"
 
-#include "onnx_dtype.h"
 #include "onnx_graph.h"
 #include "proto_skim.h"
 
@@ -233,14 +233,14 @@ expect(const struct tpi_onnx_slot *slot)
 	if (x.plain)
 		x.dtype = x.plain->dtype;
 	if (slot->tensor) {
-		x.dtype = tpi_onnx_dtype(slot->tensor->data_type);
+		x.dtype = tp_onnx_dtype(slot->tensor->data_type);
 		x.n_dims = slot->tensor->n_dims;
 		x.dims = x.n_dims ? slot->tensor->dims : no_dims;
 	}
 	if (slot->sparse) {
 		if (slot->sparse->values)
 			x.dtype =
-			    tpi_onnx_dtype(slot->sparse->values->data_type);
+			    tp_onnx_dtype(slot->sparse->values->data_type);
 		x.n_dims = slot->sparse->n_dims;
 		x.dims = x.n_dims ? slot->sparse->dims : no_dims;
 	}
@@ -285,7 +285,7 @@ check_slot(struct match *m, const struct tpi_onnx_slot *slot,
 	    .entry = e->name,
 	    .from = x.dtype,
 	    .to = e->dtype,
-	    .code = tpi_onnx_code(e->dtype),
+	    .code = tp_onnx_code(e->dtype),
 	};
 	return TP_OK;
 }

@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "tp/map.h"
+#include "tp/onnx_dtype.h"
 
 #include "grow.h"
 #include "onnx.pb-c.h"
 #include "onnx_check.h"
-#include "onnx_dtype.h"
 #include "onnx_message.h"
 #include "plugin.h"
 #include "proto_alloc.h"
@@ -135,7 +135,7 @@ take_type(
 		v->kind = TP_ONNX_OPTIONAL;
 	if (!tensor)
 		return;
-	v->dtype = tpi_onnx_dtype(tensor->elem_type);
+	v->dtype = tp_onnx_dtype(tensor->elem_type);
 	if (tensor->shape)
 		take_shape(k, tensor->shape, v);
 }

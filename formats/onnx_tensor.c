@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "tp/checked.h"
+#include "tp/onnx_dtype.h"
 
 #include "grow.h"
-#include "onnx_dtype.h"
 
 #include "banned.h"
 
@@ -186,7 +186,7 @@ static enum tp_status
 set_type(TpOnnx__TensorProto *t, enum tp_dtype dtype, struct tp_str name,
     struct tp_err *err)
 {
-	int32_t code = tpi_onnx_code(dtype);
+	int32_t code = tp_onnx_code(dtype);
 
 	if (!code)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
@@ -353,7 +353,7 @@ add_initializer(struct tpi_onnx_out *o, TpOnnx__GraphProto *g,
 enum tp_status
 tpi_onnx_make_model(struct tpi_onnx_out *o, struct tp_err *err)
 {
-	struct tpi_onnx_since need = {PLAIN_IR_VERSION, PLAIN_OPSET}, since;
+	struct tp_onnx_since need = {PLAIN_IR_VERSION, PLAIN_OPSET}, since;
 	TpOnnx__ModelProto *m = TPI_ONNX_MESSAGE(o, ModelProto, model_proto);
 	TpOnnx__GraphProto *g = TPI_ONNX_MESSAGE(o, GraphProto, graph_proto);
 	TpOnnx__OperatorSetIdProto *opset =
@@ -372,7 +372,7 @@ tpi_onnx_make_model(struct tpi_onnx_out *o, struct tp_err *err)
 	for (size_t i = 0; !rc && i < n; i++) {
 		const struct tp_entry *e = &o->m->entries[i];
 
-		since = tpi_onnx_since(e->dtype);
+		since = tp_onnx_since(e->dtype);
 		if (since.ir_version > need.ir_version)
 			need.ir_version = since.ir_version;
 		if (since.opset > need.opset)

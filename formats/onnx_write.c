@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "tp/checked.h"
+#include "tp/onnx_dtype.h"
 
-#include "onnx_dtype.h"
 #include "onnx_out.h"
 
 #include "banned.h"
@@ -26,7 +26,7 @@ bool
 tpi_onnx_holds_dtype(enum tp_dtype dtype, uint64_t n_elems)
 {
 	(void)n_elems;
-	return tpi_onnx_code(dtype) != 0;
+	return tp_onnx_code(dtype) != 0;
 }
 
 bool

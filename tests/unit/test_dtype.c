@@ -3,6 +3,7 @@
 #include "support/cmocka_all.h"
 
 #include "tp/dtype.h"
+#include "tp/onnx_dtype.h"
 
 static void
 every_name_finds_its_dtype(void **state)
@@ -66,6 +67,24 @@ overflow_and_strings_are_refused(void **state)
 	assert_int_equal(nbytes, 77);
 }
 
+static void
+onnx_numbers_and_names_lead_back(void **state)
+{
+	int64_t code = 1;
+
+	(void)state;
+	for (; tp_onnx_dtype(code); code++)
+		assert_int_equal(tp_onnx_code(tp_onnx_dtype(code)), code);
+	assert_int_equal(code, 27);
+	assert_int_equal(tp_onnx_dtype(0), TP_DTYPE_NONE);
+	assert_int_equal(tp_onnx_dtype(-1), TP_DTYPE_NONE);
+	assert_int_equal(tp_onnx_dtype(INT64_C(1) << 32 | 1), TP_DTYPE_NONE);
+	assert_int_equal(tp_onnx_code(TP_DTYPE_F6E2M3), 0);
+	assert_int_equal(tp_onnx_dtype_named(TP_STR("DOUBLE")), TP_DTYPE_F64);
+	assert_int_equal(tp_onnx_dtype_named(TP_STR("double")), TP_DTYPE_NONE);
+	assert_int_equal(tp_onnx_dtype_named(TP_STR("")), TP_DTYPE_NONE);
+}
+
 int
 main(void)
 {
@@ -73,6 +92,7 @@ main(void)
 	    cmocka_unit_test(every_name_finds_its_dtype),
 	    cmocka_unit_test(packed_elements_fill_bytes),
 	    cmocka_unit_test(overflow_and_strings_are_refused),
+	    cmocka_unit_test(onnx_numbers_and_names_lead_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
 /* test_onnx_graph.c - where a graph allows another element type */
 #include "support/cmocka_all.h"
 
-#include "formats/onnx_dtype.h"
+#include "tp/onnx_dtype.h"
+
 #include "formats/onnx_graph.h"
 #include "support/fail_alloc.h"
 #include "support/onnx_build.h"
@@ -20,7 +21,7 @@ change(const void *scope, const char *name, enum tp_dtype to)
 	    .entry = tp_str(name),
 	    .from = TP_DTYPE_F32,
 	    .to = to,
-	    .code = tpi_onnx_code(to),
+	    .code = tp_onnx_code(to),
 	};
 }
 

@@ -19,6 +19,7 @@
 #include "tp/map.h"
 #include "tp/parallel.h"
 #include "tp/dtype.h"
+#include "tp/onnx_dtype.h"
 #include "tp/convert.h"
 #include "tp/shape.h"
 #include "tp/broadcast.h"
