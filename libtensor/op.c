@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tp/broadcast.h"
+#include "tp/onnx_dtype.h"
 
 #include "tensor.h"
 
@@ -140,6 +141,20 @@ tpi_attr_float(const struct tpi_call *c, const char *name, double otherwise)
 	const struct tp_attr *a = tpi_attr_find(c, name);
 
 	return a ? a->f : otherwise;
+}
+
+enum tp_status
+tpi_attr_dtype(const struct tpi_call *c, const char *name,
+    enum tp_dtype otherwise, enum tp_dtype *dtype, struct tp_err *err)
+{
+	const struct tp_attr *a = tpi_attr_find(c, name);
+
+	*dtype = a ? tp_onnx_dtype(a->i) : otherwise;
+	if (*dtype == TP_DTYPE_NONE)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %s is %" PRId64 ", the number of no dtype",
+		    c->op->onnx, name, a ? a->i : 0);
+	return TP_OK;
 }
 
 enum tp_status

@@ -40,6 +40,10 @@ struct tpi_call {
 	const struct tp_value *values; /* the inputs as they were given, n_in */
 	struct tp_value *results;      /* of TPI_OP_VALUES, n_out */
 	bool moves_strings; /* inputs of op->strings_in are strings */
+	/* Of TPI_OP_MOVES: their dtype as given, TP_DTYPE_STRING for strings.
+	 */
+	enum tp_dtype moves;
+	struct tp_tensor **widened; /* n_in, what op_narrow.c made, or NULL */
 };
 
 /* Fills infos[0 … c->n_out-1] from the inputs and attributes. */
@@ -69,6 +73,12 @@ enum tpi_op_flags {
 	 * are zero before. Without it run writes all.
 	 */
 	TPI_OP_ON_ZEROS = 8,
+	/*
+	 * Elements go from inputs of strings_in, which have one dtype, to
+	 * outputs of strings_out. Those narrower than a byte are seen as u8 or
+	 * i8, one each; c->moves is what they are.
+	 */
+	TPI_OP_MOVES = 16,
 };
 
 /* Input or output k in a set of them; the last bit is for all from 31 on. */
@@ -113,6 +123,10 @@ int64_t tpi_attr_int(
 double tpi_attr_float(
     const struct tpi_call *c, const char *name, double otherwise);
 
+/* The dtype whose ONNX number is the value of an attribute. */
+enum tp_status tpi_attr_dtype(const struct tpi_call *c, const char *name,
+    enum tp_dtype otherwise, enum tp_dtype *dtype, struct tp_err *err);
+
 /*
  * A list of integers from an attribute or, if that is absent, from input k (i64
  * or i32, rank 0 or 1) into list, with room for TP_MAX_RANK. *given tells if
@@ -144,6 +158,16 @@ enum tp_status tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype,
 
 /* Parts for work of that size: 1 when it is not worth a thread. */
 size_t tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most);
+
+/*
+ * What tp_op_run does for TPI_OP_MOVES with elements narrower than a byte:
+ * inputs before, outputs after. tpi_op_widens: is there anything to do?
+ */
+bool tpi_op_widens(const struct tpi_call *c);
+enum tp_dtype tpi_op_wide(enum tp_dtype narrow);
+enum tp_status tpi_op_widen(struct tpi_call *c, struct tp_err *err);
+enum tp_status tpi_op_narrow(struct tpi_call *c, struct tp_err *err);
+void tpi_op_drop_widened(struct tpi_call *c);
 
 /* Run op with what tp_op_run would have found; for functions of tp/ops.h. */
 const struct tp_op *tpi_op_newest(const char *onnx);

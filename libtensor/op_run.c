@@ -231,7 +231,8 @@ same_elements(const struct tp_tensor *a, const struct tp_tensor *b)
 static bool
 is_safe_target(const struct tpi_call *c, const struct tp_tensor *into)
 {
-	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES | TPI_OP_ON_ZEROS))
+	if (c->op->flags & (TPI_OP_MAKES | TPI_OP_VALUES | TPI_OP_ON_ZEROS) ||
+	    tpi_op_widens(c))
 		return false;
 	/* Other operators than these are promised packed outputs. */
 	if (!(c->op->flags & TPI_OP_ELEMENTWISE) &&
@@ -262,19 +263,30 @@ check_target(const struct tpi_call *c, const struct tpi_info *info,
 	return tp_tensor_check_write(into, err);
 }
 
-/* Strings are held as their numbers. */
-static enum tp_dtype
-held_as(enum tp_dtype dtype)
+/* infer sees what narrow elements are held as; the result is what they are. */
+static void
+name_moved(const struct tpi_call *c, struct tpi_info *infos)
 {
+	for (size_t k = 0; k < c->n_out && tpi_op_widens(c); k++)
+		if (c->op->strings_out & TPI_BIT(k))
+			infos[k].dtype = c->moves;
+}
+
+/* Strings are held as their numbers, narrow elements one a byte. */
+static enum tp_dtype
+held_as(const struct tpi_call *c, size_t k, enum tp_dtype dtype)
+{
+	if (tpi_op_widens(c) && c->op->strings_out & TPI_BIT(k))
+		return tpi_op_wide(dtype);
 	return dtype == TP_DTYPE_STRING ? TP_DTYPE_U64 : dtype;
 }
 
 /* Most operators write all of what they make. */
 static enum tp_status
-make_output(struct tpi_call *c, const struct tpi_info *info,
+make_output(struct tpi_call *c, size_t k, const struct tpi_info *info,
     struct tp_tensor **out, struct tp_err *err)
 {
-	enum tp_dtype dtype = held_as(info->dtype);
+	enum tp_dtype dtype = held_as(c, k, info->dtype);
 
 	if (c->op->flags & TPI_OP_ON_ZEROS)
 		return tp_tensor_empty(
@@ -294,7 +306,7 @@ make_outputs(struct tpi_call *c, const struct tpi_info *infos,
 	for (size_t k = 0; k < c->n_out && !rc; k++)
 		rc = k == 0 && direct
 			 ? tp_tensor_alias(direct, &c->out[0], err)
-			 : make_output(c, &infos[k], &c->out[k], err);
+			 : make_output(c, k, &infos[k], &c->out[k], err);
 	return rc;
 }
 
@@ -326,12 +338,16 @@ compute(struct tpi_call *c, struct tpi_info *infos, struct tp_tensor *into,
 		rc = choose_kernel(c, err);
 	if (!rc && c->op->infer)
 		rc = c->op->infer(c, infos, err);
+	if (!rc)
+		name_moved(c, infos);
 	if (!rc && into && c->op->infer)
 		rc = check_target(c, &infos[0], into, err);
 	if (!rc)
 		rc = make_outputs(c, infos, is_direct ? into : NULL, err);
 	if (!rc)
 		rc = c->op->run(c, err);
+	if (!rc)
+		rc = tpi_op_narrow(c, err);
 	if (!rc && into)
 		rc = settle_target(c, into, is_direct, err);
 	return rc;
@@ -425,11 +441,14 @@ tp_op_run(const struct tp_op *op, const struct tp_attr *attrs, size_t n_attrs,
 	if (!rc)
 		rc = take_inputs(&c, inputs, n_in, n_out, err);
 	if (!rc)
+		rc = tpi_op_widen(&c, err);
+	if (!rc)
 		rc = compute(&c, slots.all_infos, c.opts->into, err);
 	if (rc)
 		drop_outputs(&c);
 	else
 		give_outputs(&c, slots.all_infos, outputs);
+	tpi_op_drop_widened(&c);
 	drop_slots(&c, &slots, n_in, n_out);
 	return rc;
 }
