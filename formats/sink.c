@@ -232,6 +232,19 @@ copy_in_kernel(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
 	return rc;
 }
 
+/* Let a stream write itself, many chunks at a time. */
+static enum tp_status
+pour(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
+{
+	enum tp_status rc = write_buffered(s, err);
+
+	if (!rc)
+		rc = stream->pour(stream, s->file.fd, s->size, err);
+	if (!rc)
+		s->size += stream->nbytes;
+	return rc;
+}
+
 enum tp_status
 tpi_sink_stream(
     struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
@@ -240,6 +253,8 @@ tpi_sink_stream(
 
 	if (stream->src && tp_stream_left(stream) >= KERNEL_COPY_MIN)
 		rc = copy_in_kernel(s, stream, err);
+	else if (stream->pour && !stream->pos && stream->nbytes >= DIRECT_MIN)
+		rc = pour(s, stream, err);
 	while (!rc && stream->take && tp_stream_left(stream) > 0) {
 		const void *p;
 		size_t n;

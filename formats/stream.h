@@ -32,6 +32,13 @@ struct tp_stream {
 	 */
 	enum tp_status (*take)(
 	    struct tp_stream *s, const void **p, size_t *n, struct tp_err *err);
+	/*
+	 * NULL, or: write all bytes to fd, from offset on, in any order and on
+	 * several threads, moving pos on the caller's. Only while pos is 0;
+	 * what a failure leaves in the file is undefined.
+	 */
+	enum tp_status (*pour)(
+	    struct tp_stream *s, int fd, uint64_t offset, struct tp_err *err);
 	/* Frees the stream itself too. */
 	void (*close)(struct tp_stream *s);
 };

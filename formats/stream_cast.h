@@ -52,8 +52,4 @@ size_t tpi_cast_chunk(enum tp_dtype from, enum tp_dtype to);
 enum tp_status tpi_cast_bytes(const struct tpi_cast *cast, void *dst, void *src,
     size_t n, uint64_t base, struct tp_cast_stats *stats, struct tp_err *err);
 
-/* Add what came later to what came before. */
-void tpi_cast_stats_add(
-    struct tp_cast_stats *sum, const struct tp_cast_stats *part);
-
 #endif

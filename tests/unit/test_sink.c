@@ -273,6 +273,57 @@ no_memory_leaves_nothing(void **state)
 	}
 }
 
+/* A stream of letters that writes them itself, the last one first. */
+struct letters {
+	struct tp_stream s;
+	bool fails;
+};
+
+static enum tp_status
+pour_letters(struct tp_stream *s, int fd, uint64_t offset, struct tp_err *err)
+{
+	if (((struct letters *)s)->fails)
+		return tp_fail(err, TP_ERANGE, TP_NO_OFFSET, "no such letter");
+	for (uint64_t i = s->nbytes; i-- > 0;) {
+		char c = (char)('a' + i % 26);
+
+		assert_int_equal(pwrite(fd, &c, 1, (off_t)(offset + i)), 1);
+	}
+	return tpi_stream_moved(s, s->nbytes, err);
+}
+
+static void
+a_stream_may_write_itself(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "poured");
+	struct letters l = {.s = {.nbytes = 70000, .pour = pour_letters}};
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_sink *s;
+	size_t size;
+	char *data;
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_NEVER, &s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "<", 1, NULL), TP_OK);
+	assert_int_equal(tpi_sink_stream(s, &l.s, NULL), TP_OK);
+	l.fails = true;
+	l.s.pos = 0;
+	assert_int_equal(tpi_sink_stream(s, &l.s, &err), TP_ERANGE);
+	assert_int_equal(tpi_sink_size(s), 70001);
+	assert_int_equal(tpi_sink_write(s, ">", 1, NULL), TP_OK);
+	commit(s);
+	tpi_sink_close(s);
+
+	data = read_file(path, &size);
+	assert_int_equal(size, 70002);
+	assert_int_equal(data[0], '<');
+	for (size_t i = 0; i < 70000; i++)
+		assert_int_equal(data[1 + i], 'a' + i % 26);
+	assert_int_equal(data[70001], '>');
+	free(data);
+}
+
 int
 main(void)
 {
@@ -286,6 +337,7 @@ main(void)
 	    TEMP_DIR_TEST(what_cannot_be_written_is_refused),
 	    TEMP_DIR_TEST(a_device_is_written_to_and_stays_a_device),
 	    TEMP_DIR_TEST(streams_arrive_byte_for_byte),
+	    TEMP_DIR_TEST(a_stream_may_write_itself),
 	    TEMP_DIR_TEST(no_memory_leaves_nothing),
 	};
 

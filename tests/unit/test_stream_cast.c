@@ -2,8 +2,12 @@
 /* stream_cast.c: values, statistics and failures, for any number of threads */
 #include "support/cmocka_all.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/stream_cast.h"
 #include "support/fail_alloc.h"
@@ -126,19 +130,41 @@ packed_elements_widen(void **state)
 /* 12 MiB, so that threads are used. */
 #define MANY ((size_t)3 << 20)
 
+/* Values of all sizes, some beyond what F16 holds. */
+static void
+fill_wildly(uint8_t *in)
+{
+	uint32_t x = 1;
+
+	for (size_t i = 0; i < MANY; i++) {
+		x = x * 1664525U + 1013904223U;
+		tp_put_le32(in + 4 * i, (x & 0x9fffffffU) + 0x28000000U);
+	}
+}
+
+static void
+assert_same_stats(const struct tp_cast_stats *a, const struct tp_cast_stats *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_int_equal(a->n_overflow, b->n_overflow);
+	assert_int_equal(a->first_overflow, b->first_overflow);
+	assert_true(a->first_overflow_value == b->first_overflow_value);
+	assert_int_equal(a->n_to_zero, b->n_to_zero);
+	assert_int_equal(a->n_to_subnormal, b->n_to_subnormal);
+	assert_int_equal(a->n_inexact, b->n_inexact);
+	assert_true(a->max_rel_error == b->max_rel_error);
+	assert_int_equal(a->max_rel_index, b->max_rel_index);
+}
+
 static void
 threads_do_not_change_the_answer(void **state)
 {
 	uint8_t *in = malloc(4 * MANY), *first = malloc(2 * MANY),
 		*out = malloc(2 * MANY);
 	struct tp_cast_stats one = {0};
-	uint32_t x = 1;
 
 	(void)state;
-	for (size_t i = 0; i < MANY; i++) {
-		x = x * 1664525U + 1013904223U;
-		tp_put_le32(in + 4 * i, (x & 0x9fffffffU) + 0x28000000U);
-	}
+	fill_wildly(in);
 	for (size_t c = 0; c < N_COUNTS; c++) {
 		struct tp_cast_stats stats = {0};
 		struct tp_stream *s = open_cast(NULL, in, 4 * MANY,
@@ -160,13 +186,7 @@ threads_do_not_change_the_answer(void **state)
 			continue;
 		}
 		assert_memory_equal(out, first, 2 * MANY);
-		assert_int_equal(stats.n_overflow, one.n_overflow);
-		assert_int_equal(stats.first_overflow, one.first_overflow);
-		assert_int_equal(stats.n_to_zero, one.n_to_zero);
-		assert_int_equal(stats.n_to_subnormal, one.n_to_subnormal);
-		assert_int_equal(stats.n_inexact, one.n_inexact);
-		assert_true(stats.max_rel_error == one.max_rel_error);
-		assert_int_equal(stats.max_rel_index, one.max_rel_index);
+		assert_same_stats(&stats, &one);
 	}
 	free(in);
 	free(first);
@@ -339,6 +359,179 @@ bytes_can_be_borrowed(void **state)
 	free(first);
 }
 
+/*
+ * What a stream that is poured tells of its progress: all of it, to one thread.
+ */
+struct progress {
+	pthread_t caller;
+	uint64_t n, enough; /* bytes; from `enough` on the work is stopped */
+};
+
+static bool
+follow(void *ctx, uint64_t n)
+{
+	struct progress *p = ctx;
+
+	assert_true(pthread_equal(p->caller, pthread_self()));
+	p->n += n;
+	return p->n < p->enough;
+}
+
+/* Open, pour to fd from byte 1000 on, close. */
+static enum tp_status
+pour(struct tp_stream *inner, const struct tpi_cast *cast, int fd,
+    struct progress *progress, struct tp_cast_stats *stats, struct tp_err *err)
+{
+	struct tp_stream *s = NULL;
+	enum tp_status rc;
+
+	*progress = (struct progress){
+	    .caller = pthread_self(),
+	    .enough = progress->enough,
+	};
+	assert_int_equal(
+	    tpi_stream_cast(NULL, inner, cast, stats, &s, err), TP_OK);
+	s->tick = follow;
+	s->tick_ctx = progress;
+	rc = s->pour(s, fd, 1000, err);
+	if (!rc)
+		assert_int_equal(tp_stream_left(s), 0);
+	tp_stream_close(s);
+	return rc;
+}
+
+static void
+poured_bytes_are_those_that_are_read(void **state)
+{
+	uint8_t *in = malloc(4 * MANY), *first = malloc(2 * MANY),
+		*out = malloc(2 * MANY);
+	struct tpi_cast cast = {.from = TP_DTYPE_F32,
+	    .to = TP_DTYPE_F16,
+	    .overflow = TP_OVERFLOW_SATURATE,
+	    .n_threads = 1,
+	    .what = TP_STR("w")};
+	struct tp_err err = TP_ERR_INIT;
+	/* Chunks of 65536 elements: many and one, whole and not. */
+	const uint64_t counts[] = {MANY, MANY - 12345, 65536, 65535, 1, 0};
+
+	(void)state;
+	fill_wildly(in);
+	for (size_t i = 0; i < COUNT_OF(counts) * N_COUNTS; i++) {
+		struct progress progress = {.enough = UINT64_MAX};
+		struct tp_cast_stats want = {0}, stats = {0};
+		struct tp_stream *s = NULL;
+		FILE *f = tmpfile();
+		size_t nbytes;
+
+		cast.n_elems = counts[i / N_COUNTS];
+		nbytes = 2 * (size_t)cast.n_elems;
+		cast.n_threads = 1;
+		s = open_cast(NULL, in, 4 * MANY, &cast, &want);
+		assert_int_equal(drain(s, first, &err), TP_OK);
+		tp_stream_close(s);
+
+		cast.n_threads = thread_counts[i % N_COUNTS];
+		assert_int_equal(
+		    tp_stream_memory(NULL, in, 4 * MANY, &s, &err), TP_OK);
+		assert_int_equal(
+		    pour(s, &cast, fileno(f), &progress, &stats, &err), TP_OK);
+		assert_int_equal(progress.n, nbytes);
+		assert_int_equal(pread(fileno(f), out, 2 * MANY, 1000), nbytes);
+		assert_memory_equal(out, first, nbytes);
+		assert_same_stats(&stats, &want);
+		fclose(f);
+	}
+	free(in);
+	free(first);
+	free(out);
+}
+
+/*
+ * The failure that comes out is that of the earliest chunk: of two values that
+ * do not fit, of one before the input ends early, of the write.
+ */
+static void
+pouring_tells_the_first_failure(void **state)
+{
+	uint8_t *in = calloc(MANY, 4);
+	struct tpi_cast cast = {.from = TP_DTYPE_F32,
+	    .to = TP_DTYPE_F16,
+	    .n_elems = MANY,
+	    .what = TP_STR("layer.w")};
+	int read_only = open("/dev/null", O_RDONLY);
+	FILE *f = tmpfile();
+
+	(void)state;
+	put_f32(in, 2000003, -70000.0F);
+	put_f32(in, 2000003 + 65536, 1e9F);
+	for (size_t c = 0; c < N_COUNTS; c++) {
+		struct progress progress = {.enough = UINT64_MAX};
+		struct failing failing = {
+		    .s = {.nbytes = 4 * MANY,
+			.read = failing_read,
+			.close = failing_close},
+		    .good = 3 * MANY,
+		};
+		struct tp_stream *s = NULL;
+		struct tp_err err = TP_ERR_INIT;
+
+		cast.n_threads = thread_counts[c];
+		assert_int_equal(
+		    tp_stream_memory(NULL, in, 4 * MANY, &s, &err), TP_OK);
+		assert_int_equal(
+		    pour(s, &cast, fileno(f), &progress, NULL, &err),
+		    TP_ERANGE);
+		assert_non_null(strstr(err.msg, "'layer.w'"));
+		assert_non_null(strstr(err.msg, "2000003"));
+		assert_non_null(strstr(err.msg, "-70000"));
+
+		assert_int_equal(
+		    pour(&failing.s, &cast, fileno(f), &progress, NULL, &err),
+		    TP_EIO);
+		assert_int_equal(err.offset, 4711);
+		assert_true(failing.closed);
+
+		assert_int_equal(
+		    tp_stream_memory(NULL, in, 4 * MANY, &s, &err), TP_OK);
+		assert_int_equal(
+		    pour(s, &cast, read_only, &progress, NULL, &err),
+		    TP_EOUTPUT);
+		assert_non_null(strstr(err.msg, "at 1000"));
+	}
+	close(read_only);
+	fclose(f);
+	free(in);
+}
+
+static void
+pouring_can_be_stopped(void **state)
+{
+	uint8_t *in = calloc(MANY, 4);
+	FILE *f = tmpfile();
+
+	(void)state;
+	for (size_t c = 0; c < N_COUNTS; c++) {
+		struct progress progress = {.enough = MANY / 2};
+		struct tp_stream *s = NULL;
+		struct tp_err err = TP_ERR_INIT;
+
+		assert_int_equal(
+		    tp_stream_memory(NULL, in, 4 * MANY, &s, &err), TP_OK);
+		assert_int_equal(pour(s,
+				     &(struct tpi_cast){.from = TP_DTYPE_F32,
+					 .to = TP_DTYPE_F16,
+					 .n_elems = MANY,
+					 .n_threads = thread_counts[c],
+					 .what = TP_STR("w")},
+				     fileno(f), &progress, NULL, &err),
+		    TP_EOUTPUT);
+		assert_string_equal(err.msg, "interrupted");
+		assert_in_range(progress.n, progress.enough, 2 * MANY);
+	}
+	fclose(f);
+	free(in);
+}
+
 static void
 memory_runs_out_cleanly(void **state)
 {
@@ -377,6 +570,9 @@ main(void)
 	    cmocka_unit_test(a_read_error_comes_through),
 	    cmocka_unit_test(closing_early_and_short_inputs),
 	    cmocka_unit_test(bytes_can_be_borrowed),
+	    cmocka_unit_test(poured_bytes_are_those_that_are_read),
+	    cmocka_unit_test(pouring_tells_the_first_failure),
+	    cmocka_unit_test(pouring_can_be_stopped),
 	    cmocka_unit_test(memory_runs_out_cleanly),
 	};
 
