@@ -1,136 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.c - sums, means and largest values over axes
+ * reduce.c - sums, means, extremes and their kind over axes
  *
  * Each output has its own accumulator, which sees its elements in row-major
- * order. Up to BLOCK neighbouring outputs are worked on together, so that there
- * is something to do while an addition is under way.
+ * order.
  */
-#include "kernel.h"
-
-#include <inttypes.h>
+#include "reduce.h"
 
 #include "tp/parallel.h"
 
 #include "../tensor.h"
 
 #include "../banned.h"
-
-#define BLOCK 32
-
-union accumulators {
-	double d[BLOCK];
-	uint64_t u[BLOCK];
-	int64_t i[BLOCK];
-};
-
-struct block {
-	union accumulators acc;
-	size_t n_outputs;
-	bool is_first; /* the accumulators have no value yet */
-	uint64_t n_reduced;
-};
-
-/*
- * kernels: data[1] is the input of the first output; steps[0] leads to the next
- * output's, steps[1] to the next of n elements that one output takes.
- * finish: data[0] is the outputs, which are packed.
- */
-#define NEXT_ROW(T, LOAD, TYPE, STEP, NEXT)                          \
-	for (size_t j = 0; j < b->n_outputs; j++) {                  \
-		TYPE x = (TYPE)LOAD(*TPI_CONST_AT(T, row, STEP, j)); \
-		TYPE a = acc[j];                                     \
-                                                                     \
-		acc[j] = NEXT;                                       \
-	}
-
-#define ACCUMULATE(OP, ID, T, LOAD, TYPE, MEMBER, BEGIN, NEXT)             \
-	static void OP##_##ID(                                             \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)  \
-	{                                                                  \
-		struct block *b = ctx;                                     \
-		TYPE *acc = b->acc.MEMBER;                                 \
-		const int64_t size = sizeof(T), step = steps[0];           \
-                                                                           \
-		for (size_t j = 0; j < b->n_outputs && b->is_first; j++)   \
-			acc[j] = BEGIN;                                    \
-		for (size_t i = 0; i < n; i++) {                           \
-			const char *row = data[1] + (int64_t)i * steps[1]; \
-                                                                           \
-			if (step == size)                                  \
-				NEXT_ROW(T, LOAD, TYPE, size, NEXT)        \
-			else                                               \
-				NEXT_ROW(T, LOAD, TYPE, step, NEXT)        \
-		}                                                          \
-	}
-
-#define FINISH(OP, ID, T, TYPE, MEMBER, STORE, RESULT)                    \
-	static void end_##OP##_##ID(                                      \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
-	{                                                                 \
-		struct block *b = ctx;                                    \
-		uint64_t count = b->n_reduced;                            \
-		T *y = (T *)(void *)data[0];                              \
-                                                                          \
-		(void)steps;                                              \
-		(void)count;                                              \
-		for (size_t j = 0; j < n; j++) {                          \
-			TYPE a = (TYPE)b->acc.MEMBER[j];                  \
-                                                                          \
-			y[j] = STORE(RESULT);                             \
-		}                                                         \
-	}
-
-#define END_ROW(OP, ID, T, W, LOAD, STORE) [TP_DTYPE_##ID] = end_##OP##_##ID,
-
-/* -0 is what changes no number that is added to it; no number at all is 0. */
-#define SUM_F(OP, ID, T, W, LOAD, STORE)                     \
-	ACCUMULATE(sum, ID, T, LOAD, double, d, -0.0, a + x) \
-	FINISH(sum, ID, T, double, d, STORE, count ? a : 0)  \
-	FINISH(mean, ID, T, double, d, STORE, (count ? a : 0) / (double)count)
-#define SUM_I(OP, ID, T, W, LOAD, STORE)                    \
-	ACCUMULATE(sum, ID, T, LOAD, uint64_t, u, 0, a + x) \
-	FINISH(sum, ID, T, uint64_t, u, STORE, a)           \
-	FINISH(mean, ID, T, int64_t, u, STORE, count ? a / (int64_t)count : 0)
-#define SUM_U(OP, ID, T, W, LOAD, STORE)                    \
-	ACCUMULATE(sum, ID, T, LOAD, uint64_t, u, 0, a + x) \
-	FINISH(sum, ID, T, uint64_t, u, (T), a)             \
-	FINISH(mean, ID, T, uint64_t, u, (T), count ? a / count : 0)
-
-TPI_FOREACH_DOUBLE(SUM_F, sum)
-TPI_FOREACH_SIGNED(SUM_I, sum)
-TPI_FOREACH_UNSIGNED(SUM_U, sum)
-
-/* NaN wins. */
-#define MAX_F(OP, ID, T, W, LOAD, STORE)                           \
-	ACCUMULATE(max, ID, T, LOAD, double, d, -(double)INFINITY, \
-	    x > a || x != x ? x : a)                               \
-	FINISH(max, ID, T, double, d, STORE, a)
-#define LOWEST_I8 INT8_MIN
-#define LOWEST_I16 INT16_MIN
-#define LOWEST_I32 INT32_MIN
-#define LOWEST_I64 INT64_MIN
-#define MAX_I(OP, ID, T, W, LOAD, STORE)                                     \
-	ACCUMULATE(max, ID, T, LOAD, int64_t, i, LOWEST_##ID, x > a ? x : a) \
-	FINISH(max, ID, T, int64_t, i, STORE, a)
-#define MAX_U(OP, ID, T, W, LOAD, STORE)                            \
-	ACCUMULATE(max, ID, T, LOAD, uint64_t, u, 0, x > a ? x : a) \
-	FINISH(max, ID, T, uint64_t, u, (T), a)
-
-TPI_FOREACH_DOUBLE(MAX_F, max)
-TPI_FOREACH_SIGNED(MAX_I, max)
-TPI_FOREACH_UNSIGNED(MAX_U, max)
-
-static tp_loop_fn *const sum_kernels[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_ARITH(TPI_KERNEL_ROW, sum)};
-static tp_loop_fn *const sum_finish[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_ARITH(END_ROW, sum)};
-static tp_loop_fn *const mean_finish[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_ARITH(END_ROW, mean)};
-static tp_loop_fn *const max_kernels[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_ARITH(TPI_KERNEL_ROW, max)};
-static tp_loop_fn *const max_finish[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_ARITH(END_ROW, max)};
 
 /* Which axes go. None given means all of them, unless that is to mean none. */
 static enum tp_status
@@ -208,8 +89,8 @@ struct reduction {
 
 /* All elements of the outputs of a block, in order. */
 static void
-reduce_block(
-    const struct reduction *r, struct block *b, char *x, int64_t output_step)
+reduce_block(const struct reduction *r, struct tpi_reduce_block *b, char *x,
+    int64_t output_step)
 {
 	const struct walk *w = &r->reduced;
 	unsigned inner = w->rank ? w->rank - 1 : 0;
@@ -243,14 +124,14 @@ reduce_range(const struct reduction *r, uint64_t from, uint64_t to)
 	const struct tp_tensor *y = r->c->out[0];
 	size_t size = tp_dtype_bits(y->dtype) / 8;
 	uint64_t row = w->rank ? (uint64_t)w->sizes[w->rank - 1] : 1;
-	struct block b;
+	struct tpi_reduce_block b;
 
 	while (from < to) {
 		char *x = tpi_tensor_address(r->c->in[0]);
 		char *data[1] = {tpi_tensor_address(y) + from * size};
 		uint64_t rest = from, left = row - from % row;
 
-		b.n_outputs = BLOCK;
+		b.n_outputs = TPI_REDUCE_BLOCK;
 		if (left < b.n_outputs)
 			b.n_outputs = (size_t)left;
 		if (to - from < b.n_outputs)
@@ -288,8 +169,8 @@ run_reduce(struct tpi_call *c, struct tp_err *err)
 
 	if (rc)
 		return rc;
-	r.n_reduced = 1;
-	for (unsigned d = 0; d < x->rank; d++) {
+	r.n_reduced = x->n_elems > 0;
+	for (unsigned d = 0; d < x->rank && x->n_elems > 0; d++) {
 		add_axis(is_reduced[d] ? &r.reduced : &r.kept,
 		    tp_tensor_sizes(x)[d], tp_tensor_strides(x)[d] * size);
 		if (is_reduced[d])
@@ -307,9 +188,9 @@ static const struct tpi_attr_spec input_attrs[] = {{"keepdims", TP_ATTR_INT},
     {"noop_with_empty_axes", TP_ATTR_INT}, {NULL, 0}};
 
 /* Axes were an attribute, and are an input from some opset on. */
-#define ROWS(op, onnx_name, steps, ends, from)                                 \
+#define ROWS(op, reduction, onnx_name, from)                                   \
 	{                                                                      \
-	    .name = #op,                                                       \
+	    .name = op,                                                        \
 	    .onnx = onnx_name,                                                 \
 	    .since = from,                                                     \
 	    .min_in = 1,                                                       \
@@ -319,19 +200,27 @@ static const struct tpi_attr_spec input_attrs[] = {{"keepdims", TP_ATTR_INT},
 	    .attrs = input_attrs,                                              \
 	    .infer = infer_reduce,                                             \
 	    .run = run_reduce,                                                 \
-	    .kernels = steps,                                                  \
-	    .finish = ends,                                                    \
+	    .kernels = tpi_reduce_step_##reduction,                            \
+	    .finish = tpi_reduce_end_##reduction,                              \
 	},                                                                     \
 	{                                                                      \
-		.name = #op, .onnx = onnx_name, .since = 1, .until = (from)-1, \
+		.name = op, .onnx = onnx_name, .since = 1, .until = (from)-1,  \
 		.min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,          \
 		.attrs = axes_attrs, .infer = infer_reduce, .run = run_reduce, \
-		.kernels = steps, .finish = ends                               \
+		.kernels = tpi_reduce_step_##reduction,                        \
+		.finish = tpi_reduce_end_##reduction                           \
 	}
 
 const struct tp_op tpi_reduce_ops[] = {
-    ROWS(sum, "ReduceSum", sum_kernels, sum_finish, 13),
-    ROWS(mean, "ReduceMean", sum_kernels, mean_finish, 18),
-    ROWS(max, "ReduceMax", max_kernels, max_finish, 18),
+    ROWS("sum", sum, "ReduceSum", 13),
+    ROWS("mean", mean, "ReduceMean", 18),
+    ROWS("max", max, "ReduceMax", 18),
+    ROWS("reduce_min", min, "ReduceMin", 18),
+    ROWS("reduce_prod", prod, "ReduceProd", 18),
+    ROWS("reduce_l1", l1, "ReduceL1", 18),
+    ROWS("reduce_l2", l2, "ReduceL2", 18),
+    ROWS("reduce_sum_square", sum_square, "ReduceSumSquare", 18),
+    ROWS("reduce_log_sum", log_sum, "ReduceLogSum", 18),
+    ROWS("reduce_log_sum_exp", log_sum_exp, "ReduceLogSumExp", 18),
     {.name = NULL},
 };

@@ -197,18 +197,20 @@ check_binary(const struct expectation *e, const struct tp_op *op,
 	tp_tensor_free(a);
 }
 
-/* Sum, mean, largest of [3, n, 2] over each set of axes, with and without. */
+/* [3, n, 2] over each set of axes, with and without keeping them. */
 static double
 reduce_ref(
     const char *name, const struct tp_tensor *x, unsigned mask, uint64_t output)
 {
 	const int64_t *sizes = tp_tensor_sizes(x);
-	double sum = 0, largest = -INFINITY, count = 0;
+	double sum = 0, largest = -INFINITY, least = INFINITY, count = 0;
+	double product = 1, norm = 0, square = 0, powers = 0;
 
 	for (uint64_t i = 0; i < tp_tensor_numel(x); i++) {
 		uint64_t index[3] = {i / (uint64_t)(sizes[1] * sizes[2]),
 		    i / (uint64_t)sizes[2] % (uint64_t)sizes[1],
 		    i % (uint64_t)sizes[2]};
+		double v = number_at(x, i);
 		uint64_t at = 0;
 
 		for (unsigned d = 0; d < 3; d++)
@@ -216,13 +218,25 @@ reduce_ref(
 				at = at * (uint64_t)sizes[d] + index[d];
 		if (at != output)
 			continue;
-		sum += number_at(x, i);
-		largest = fmax(largest, number_at(x, i));
+		sum += v;
+		largest = fmax(largest, v);
+		least = fmin(least, v);
+		product *= v;
+		norm += fabs(v);
+		square += v * v;
+		powers += exp(v);
 		count++;
 	}
-	return !strcmp(name, "max")    ? largest
-	       : !strcmp(name, "mean") ? sum / count
-				       : sum;
+	return !strcmp(name, "max")		     ? largest
+	       : !strcmp(name, "mean")		     ? sum / count
+	       : !strcmp(name, "reduce_min")	     ? least
+	       : !strcmp(name, "reduce_prod")	     ? product
+	       : !strcmp(name, "reduce_l1")	     ? norm
+	       : !strcmp(name, "reduce_l2")	     ? sqrt(square)
+	       : !strcmp(name, "reduce_sum_square")  ? square
+	       : !strcmp(name, "reduce_log_sum")     ? log(sum)
+	       : !strcmp(name, "reduce_log_sum_exp") ? log(powers)
+						     : sum;
 }
 
 static double
@@ -234,6 +248,16 @@ lowest(enum tp_dtype dtype)
 		   : -ldexp(1, (int)tp_dtype_bits(dtype) - 1);
 }
 
+static double
+highest(enum tp_dtype dtype)
+{
+	unsigned sign = tp_dtype_kind(dtype) == TP_KIND_INT;
+
+	return is_float(dtype)
+		   ? INFINITY
+		   : ldexp(1, (int)(tp_dtype_bits(dtype) - sign)) - 1;
+}
+
 static void
 check_reduce(const struct expectation *e, const struct tp_op *op,
     enum tp_dtype dtype, int64_t n, enum placement how)
@@ -242,7 +266,7 @@ check_reduce(const struct expectation *e, const struct tp_op *op,
 	struct tp_tensor *x = placed_tensor(dtype, sizes, 3, how), *y;
 	bool by_input = tp_op_info(op).max_in == 2;
 
-	fill(x, 21, -9, 9);
+	fill(x, 21, e->low, e->high);
 	for (unsigned mask = 0; mask < 8; mask++) {
 		int64_t axes[3], n_axes = 0, keep = mask & 1;
 		double list[3];
@@ -275,8 +299,9 @@ check_reduce(const struct expectation *e, const struct tp_op *op,
 				want = lowest(dtype);
 			if (isnan(want) && !is_float(dtype))
 				want = 0;
-			check_number(e->name, dtype, number_at(y, i),
-			    as_dtype(dtype, want));
+			want = want == INFINITY ? highest(dtype)
+						: as_dtype(dtype, want);
+			check_number(e->name, dtype, number_at(y, i), want);
 		}
 		tp_tensor_free(in[1]);
 		tp_tensor_free(y);
@@ -518,9 +543,16 @@ static const struct expectation expected[] = {
     {"mul", check_binary, NULL, ref_mul, 1, 100},
     {"div", check_binary, NULL, ref_div, 1, 100},
     {"pow", check_binary, NULL, pow, 1, 4},
-    {"sum", check_reduce, NULL, NULL, 0, 0},
-    {"mean", check_reduce, NULL, NULL, 0, 0},
-    {"max", check_reduce, NULL, NULL, 0, 0},
+    {"sum", check_reduce, NULL, NULL, -9, 9},
+    {"mean", check_reduce, NULL, NULL, -9, 9},
+    {"max", check_reduce, NULL, NULL, -9, 9},
+    {"reduce_min", check_reduce, NULL, NULL, -9, 9},
+    {"reduce_prod", check_reduce, NULL, NULL, 1, 2},
+    {"reduce_l1", check_reduce, NULL, NULL, -9, 9},
+    {"reduce_l2", check_reduce, NULL, NULL, -9, 9},
+    {"reduce_sum_square", check_reduce, NULL, NULL, -9, 9},
+    {"reduce_log_sum", check_reduce, NULL, NULL, 1, 9},
+    {"reduce_log_sum_exp", check_reduce, NULL, NULL, 1, 9},
     {"matmul", check_matmul, NULL, NULL, 0, 0},
     {"softmax", check_softmax, NULL, NULL, 0, 0},
     {"layer_norm", check_layer_norm, NULL, NULL, 0, 0},
