@@ -23,8 +23,9 @@
 
 #include "banned.h"
 
-#define PART_PREFIX "."
+#define PREFIX "."
 #define PART_SUFFIX ".tp-part"
+#define OLD_SUFFIX ".tp-old"
 #define NAME_BYTES_MAX 255 /* of one path component, on usual file systems */
 
 static enum tp_status
@@ -55,27 +56,29 @@ copy_string(const struct tp_alloc *alloc, const char *s, char **copy,
 	return TP_OK;
 }
 
-/* `.NAME.tp-part` in the folder of path. */
+/* `.NAME` and the suffix in the folder of path. */
 static enum tp_status
-name_part(struct tpi_part *p, struct tp_err *err)
+name_beside(const struct tpi_part *p, const char *suffix, char **name,
+    size_t *size, struct tp_err *err)
 {
 	const char *slash = strrchr(p->path, '/');
 	const char *base = slash ? slash + 1 : p->path;
 	size_t folder = (size_t)(base - p->path), base_len = strlen(base);
+	size_t added = strlen(PREFIX) + strlen(suffix);
 
 	if (base_len == 0)
 		return tp_fail(
 		    err, TP_EOUTPUT, TP_NO_OFFSET, "no file name in the path");
-	if (base_len + strlen(PART_PREFIX PART_SUFFIX) > NAME_BYTES_MAX)
+	if (base_len + added > NAME_BYTES_MAX)
 		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET,
 		    "file name of %zu bytes, at most %zu can be written",
-		    base_len, NAME_BYTES_MAX - strlen(PART_PREFIX PART_SUFFIX));
-	p->name_size = folder + base_len + sizeof(PART_PREFIX PART_SUFFIX);
-	p->name = tp_mem_array(p->alloc, p->name_size, 1);
-	if (!p->name)
+		    base_len, NAME_BYTES_MAX - added);
+	*size = folder + base_len + added + 1;
+	*name = tp_mem_array(p->alloc, *size, 1);
+	if (!*name)
 		return out_of_memory(err);
-	snprintf(p->name, p->name_size, "%.*s%s%s%s", (int)folder, p->path,
-	    PART_PREFIX, base, PART_SUFFIX);
+	snprintf(*name, *size, "%.*s%s%s%s", (int)folder, p->path, PREFIX, base,
+	    suffix);
 	return TP_OK;
 }
 
@@ -155,7 +158,9 @@ open_target(struct tpi_part *p, struct tp_err *err)
 	}
 
 	p->replaces = exists;
-	rc = name_part(p, err);
+	rc = name_beside(p, PART_SUFFIX, &p->name, &p->name_size, err);
+	if (!rc)
+		rc = name_beside(p, OLD_SUFFIX, &p->old, &p->old_size, err);
 	if (!rc)
 		rc = open_part(p, err);
 	/* The new file is as open to others as the one that it replaces. */
@@ -209,6 +214,7 @@ tpi_part_close(struct tpi_part *p)
 		(void)unlink(p->name);
 	if (p->fd >= 0)
 		close(p->fd);
+	tp_mem_free(p->alloc, p->old, p->old_size, 1);
 	tp_mem_free(p->alloc, p->name, p->name_size, 1);
 	tp_mem_free(p->alloc, p->path, p->path_size, 1);
 	*p = (struct tpi_part){.alloc = p->alloc, .fd = -1};
@@ -345,4 +351,43 @@ tpi_part_commit(struct tpi_part *p, uint64_t size, struct tp_err *err)
 		return rc;
 	p->renamed = true;
 	return must_sync(p) ? sync_folder(p, err) : TP_OK;
+}
+
+enum tp_status
+tpi_part_set_aside(struct tpi_part *p, bool leave, struct tp_err *err)
+{
+	p->replaces = p->name && !access(p->path, F_OK);
+	/* Without force a file that came meanwhile will stop the commit. */
+	if (!p->replaces || !p->force)
+		return TP_OK;
+	/* What a run that died kept is older than what has the name now. */
+	(void)unlink(p->old);
+	if (leave) {
+		/* Without links it is replaced all the same. */
+		p->is_aside = !link(p->path, p->old);
+		return TP_OK;
+	}
+	if (rename(p->path, p->old))
+		return tp_fail_errno(
+		    err, TP_EOUTPUT, errno, "rename to %s", p->old);
+	p->is_aside = true;
+	return TP_OK;
+}
+
+void
+tpi_part_undo(struct tpi_part *p)
+{
+	if (p->is_aside)
+		(void)rename(p->old, p->path);
+	else if (p->renamed && !p->replaces && is_still_named(p->fd, p->path))
+		(void)unlink(p->path);
+	p->is_aside = false;
+}
+
+void
+tpi_part_settle(struct tpi_part *p)
+{
+	if (p->old)
+		(void)unlink(p->old);
+	p->is_aside = false;
 }

@@ -179,6 +179,7 @@ struct tp_writer {
 	size_t *order;
 	size_t n_order, n_put;
 	bool committed;
+	bool settled; /* nothing can be undone any more */
 	void *priv;
 };
 

@@ -321,3 +321,21 @@ tpi_sink_rename(struct tpi_sink *s, struct tp_err *err)
 {
 	return tpi_part_commit(&s->file, s->size, err);
 }
+
+enum tp_status
+tpi_sink_set_aside(struct tpi_sink *s, bool leave, struct tp_err *err)
+{
+	return tpi_part_set_aside(&s->file, leave, err);
+}
+
+void
+tpi_sink_undo(struct tpi_sink *s)
+{
+	tpi_part_undo(&s->file);
+}
+
+void
+tpi_sink_settle(struct tpi_sink *s)
+{
+	tpi_part_settle(&s->file);
+}

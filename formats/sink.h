@@ -67,4 +67,10 @@ const char *tpi_sink_path(const struct tpi_sink *s);
 enum tp_status tpi_sink_flush(struct tpi_sink *s, struct tp_err *err);
 enum tp_status tpi_sink_rename(struct tpi_sink *s, struct tp_err *err);
 
+/* part_file.h: keep what will be replaced, bring it back, or let it go. */
+enum tp_status tpi_sink_set_aside(
+    struct tpi_sink *s, bool leave, struct tp_err *err);
+void tpi_sink_undo(struct tpi_sink *s);
+void tpi_sink_settle(struct tpi_sink *s);
+
 #endif

@@ -313,5 +313,7 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	tp_scope_end(&scope);
 	tp_close(c.out);
 	tp_storage_unref(buffers);
+	if (!rc)
+		tp_writer_settle(t->writer);
 	return rc;
 }

@@ -195,9 +195,37 @@ tp_writer_put(struct tp_writer *w, size_t storage, struct tp_stream *s,
 }
 
 /*
- * Every file is whole and flushed before the first is renamed, and the file
- * that refers to the others is renamed last: whoever finds it finds them.
+ * Sink 0 is the file that refers to the others. It goes aside first and gets
+ * its name last, so that whoever finds it finds what it refers to: old with
+ * old, or new with new, at any moment. A single file is simply replaced.
  */
+static enum tp_status
+set_aside(struct tp_writer *w, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; i < w->n_sinks && !rc; i++)
+		rc = tpi_sink_set_aside(w->sinks[i], w->n_sinks == 1, err);
+	return rc;
+}
+
+static void
+undo(struct tp_writer *w)
+{
+	/* The first file comes last here as well. */
+	for (size_t i = w->n_sinks; i-- > 0;)
+		tpi_sink_undo(w->sinks[i]);
+}
+
+void
+tp_writer_settle(struct tp_writer *w)
+{
+	for (size_t i = 0; i < w->n_sinks && w->committed; i++)
+		tpi_sink_settle(w->sinks[i]);
+	w->settled = w->committed;
+}
+
+/* Every file is whole and flushed before the first gets its name. */
 enum tp_status
 tp_writer_commit(struct tp_writer *w, struct tp_err *err)
 {
@@ -210,10 +238,18 @@ tp_writer_commit(struct tp_writer *w, struct tp_err *err)
 		rc = w->format->finish(w, err);
 	for (size_t i = 0; i < w->n_sinks && !rc; i++)
 		rc = tpi_sink_flush(w->sinks[i], err);
+	if (!rc)
+		rc = set_aside(w, err);
 	for (size_t i = w->n_sinks; i-- > 0 && !rc;)
 		rc = tpi_sink_rename(w->sinks[i], err);
-	w->committed = rc == TP_OK;
-	return rc;
+	if (rc) {
+		undo(w);
+		return rc;
+	}
+	w->committed = true;
+	if (!w->options.hold)
+		tp_writer_settle(w);
+	return TP_OK;
 }
 
 void
@@ -221,6 +257,8 @@ tp_writer_free(struct tp_writer *w)
 {
 	if (!w)
 		return;
+	if (w->committed && !w->settled)
+		undo(w);
 	if (w->format->discard)
 		w->format->discard(w);
 	for (size_t i = 0; i < w->n_sinks; i++)

@@ -264,6 +264,7 @@ transfer_options(struct job *j)
 	return (struct tp_transfer_options){
 	    .create = {.format = opt_to,
 		.force = opt_force,
+		.hold = opt_verify,
 		.sync = (enum tp_sync)opt_sync,
 		.align = opt_align,
 		.compress = (int)opt_compress,

@@ -340,6 +340,7 @@ plan(struct job *j)
 	struct tp_transfer_options o = {
 	    .create = {.format = opt_to,
 		.force = opt_force,
+		.hold = opt_verify,
 		.sync = (enum tp_sync)opt_sync},
 	    .max_memory = cli_common.max_memory,
 	    .n_threads = (unsigned)cli_common.threads,

@@ -255,6 +255,73 @@ streams_arrive_byte_for_byte(void **state)
 	free(data);
 }
 
+/* A sink over path with the text new, flushed. */
+static struct tpi_sink *
+new_text(const char *path, bool force)
+{
+	struct tpi_sink *s = NULL;
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, force, TP_SYNC_NEVER, &s, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "new", 3, NULL), TP_OK);
+	assert_int_equal(tpi_sink_flush(s, NULL), TP_OK);
+	return s;
+}
+
+static void
+a_commit_can_be_undone_until_it_is_settled(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "old"), *other = temp_path(d, "none");
+
+	for (int leave = 0; leave < 2; leave++) {
+		struct tpi_sink *s, *t;
+
+		write_file(path, "old", 3);
+		s = new_text(path, true);
+		t = new_text(other, false);
+		assert_int_equal(tpi_sink_set_aside(s, leave, NULL), TP_OK);
+		assert_int_equal(tpi_sink_set_aside(t, leave, NULL), TP_OK);
+		assert_int_equal(access(path, F_OK), leave ? 0 : -1);
+		assert_int_equal(tpi_sink_rename(s, NULL), TP_OK);
+		assert_int_equal(tpi_sink_rename(t, NULL), TP_OK);
+		assert_file(path, "new");
+		assert_file(other, "new");
+		tpi_sink_undo(s);
+		tpi_sink_undo(t);
+		assert_file(path, "old");
+		tpi_sink_close(s);
+		tpi_sink_close(t);
+		assert_int_equal(temp_dir_count(d), 1);
+
+		s = new_text(path, true);
+		assert_int_equal(tpi_sink_set_aside(s, leave, NULL), TP_OK);
+		assert_int_equal(tpi_sink_rename(s, NULL), TP_OK);
+		assert_int_equal(temp_dir_count(d), 2);
+		tpi_sink_settle(s);
+		tpi_sink_undo(s);
+		tpi_sink_close(s);
+		assert_file(path, "new");
+		assert_int_equal(temp_dir_count(d), 1);
+	}
+}
+
+static void
+without_force_nothing_is_set_aside(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "late");
+	struct tpi_sink *s = new_text(path, false);
+
+	write_file(path, "theirs", 6);
+	assert_int_equal(tpi_sink_set_aside(s, false, NULL), TP_OK);
+	assert_int_equal(tpi_sink_rename(s, NULL), TP_EOUTPUT);
+	tpi_sink_undo(s);
+	tpi_sink_close(s);
+	assert_file(path, "theirs");
+	assert_int_equal(temp_dir_count(d), 1);
+}
+
 static void
 no_memory_leaves_nothing(void **state)
 {
@@ -338,6 +405,8 @@ main(void)
 	    TEMP_DIR_TEST(a_device_is_written_to_and_stays_a_device),
 	    TEMP_DIR_TEST(streams_arrive_byte_for_byte),
 	    TEMP_DIR_TEST(a_stream_may_write_itself),
+	    TEMP_DIR_TEST(a_commit_can_be_undone_until_it_is_settled),
+	    TEMP_DIR_TEST(without_force_nothing_is_set_aside),
 	    TEMP_DIR_TEST(no_memory_leaves_nothing),
 	};
 

@@ -300,6 +300,7 @@ enum tp_external { TP_EXTERNAL_AUTO, TP_EXTERNAL_ALWAYS, TP_EXTERNAL_NEVER };
 struct tp_create_options {
 	const char *format; /* NULL: by the suffix of path */
 	bool force;	    /* replace an existing file */
+	bool hold;	    /* tp_writer_commit can be undone */
 	enum tp_sync sync;
 	uint64_t align;		     /* 0: the format's own */
 	int compress;		     /* native: 0 no, 1…9 zlib level */
@@ -347,9 +348,17 @@ TP_API const size_t *tp_writer_order(const struct tp_writer *w, size_t *n);
 TP_API TP_NODISCARD enum tp_status tp_writer_put(struct tp_writer *w,
     size_t storage, struct tp_stream *s, struct tp_err *err);
 
-/* Complete the files and give them their names, the referring one last. */
+/*
+ * Complete the files and give them their names, the referring one last. All of
+ * them or, on failure, none: what was there has its name again.
+ */
 TP_API TP_NODISCARD enum tp_status tp_writer_commit(
     struct tp_writer *w, struct tp_err *err);
+/*
+ * With options->hold: the output is right, and what it replaced can go. Without
+ * this call tp_writer_free brings that back.
+ */
+TP_API void tp_writer_settle(struct tp_writer *w);
 
 /* Drops the writer and whatever was not committed. NULL is allowed. */
 TP_API void tp_writer_free(struct tp_writer *w);

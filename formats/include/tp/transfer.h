@@ -181,7 +181,8 @@ TP_API const char *tp_transfer_file(
  * After tp_transfer_run: open the output anew and compare names, order-free,
  * dtypes, shapes, sharing, every byte (casts are computed once more, on one
  * thread), metadata and graph with what was planned. TP_EMISMATCH names the
- * first tensor that differs.
+ * first tensor that differs. With create.hold the output stays only if this
+ * succeeds; else tp_transfer_free brings back what was there before.
  */
 TP_API TP_NODISCARD enum tp_status tp_transfer_verify(
     struct tp_transfer *t, struct tp_err *err);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shim.c - system calls that fail when they are told to
+ *
+ * Preloaded into a program, it counts the calls below and makes one of them
+ *fail:
+ *
+ *	TP_FAULT_CALL	the name of a call, or "any"
+ *	TP_FAULT_AT	which one, from 1 on; 0 or nothing: none
+ *	TP_FAULT_DO	an error (EIO, ENOSPC, EINTR, EDQUOT, EMFILE), "short"
+ *for half of the bytes, or "KILL" for the end of the process
+ *	TP_FAULT_COUNT	a file into which the number of calls is written at exit
+ *
+ * An error happens before the call has done anything, but for close, which has
+ * closed. Only what is asked of files by name or descriptor is counted:
+ * anonymous memory is the business of the allocation tests.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static atomic_long n_calls;
+static const char *fault_call, *fault_do, *count_file;
+static long fault_at;
+
+static const struct {
+	const char *name;
+	int code;
+} errors[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
+    {"EDQUOT", EDQUOT}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}};
+
+__attribute__((constructor)) static void
+begin(void)
+{
+	const char *at = getenv("TP_FAULT_AT");
+
+	fault_call = getenv("TP_FAULT_CALL");
+	fault_do = getenv("TP_FAULT_DO");
+	count_file = getenv("TP_FAULT_COUNT");
+	fault_at = at ? strtol(at, NULL, 10) : 0;
+}
+
+__attribute__((destructor)) static void
+end(void)
+{
+	char text[32];
+	int fd, n;
+
+	if (!count_file || !*count_file)
+		return;
+	fd = creat(count_file, 0666);
+	n = snprintf(text, sizeof(text), "%ld\n", atomic_load(&n_calls));
+	if (fd < 0 || write(fd, text, (size_t)n) != n)
+		abort();
+}
+
+enum fault { NONE, FAIL, SHORT };
+
+/* What is to become of this call; errno is set for FAIL. */
+static enum fault
+fault_of(const char *call)
+{
+	if (!fault_call ||
+	    (strcmp(fault_call, call) && strcmp(fault_call, "any")))
+		return NONE;
+	if (atomic_fetch_add(&n_calls, 1) + 1 != fault_at || !fault_do)
+		return NONE;
+	if (!strcmp(fault_do, "KILL"))
+		raise(SIGKILL);
+	if (!strcmp(fault_do, "short"))
+		return SHORT;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (!strcmp(fault_do, errors[i].name)) {
+			errno = errors[i].code;
+			return FAIL;
+		}
+	abort();
+}
+
+/* The libc's own function of that name. */
+#define NEXT(type, name)                    \
+	union {                             \
+		void *address;              \
+		__typeof__(type) call;      \
+	} found = {dlsym(RTLD_NEXT, name)}; \
+	__typeof__(type) next = found.call
+
+static size_t
+part(enum fault f, size_t n)
+{
+	return f == SHORT && n > 1 ? n / 2 : n;
+}
+
+/*
+ * Calls that come in two names, with 64-bit offsets and without: x86-64 and its
+ * kind use the former through the headers, what was built long ago the latter.
+ */
+#define OPEN(name)                                            \
+	EXPORT int name(const char *path, int flags, ...);    \
+	int name(const char *path, int flags, ...)            \
+	{                                                     \
+		NEXT(int (*)(const char *, int, ...), #name); \
+		mode_t mode = 0;                              \
+		va_list ap;                                   \
+                                                              \
+		va_start(ap, flags);                          \
+		if (flags & (O_CREAT | __O_TMPFILE))          \
+			mode = (mode_t)va_arg(ap, unsigned);  \
+		va_end(ap);                                   \
+		if (fault_of("open") == FAIL)                 \
+			return -1;                            \
+		return next(path, flags, mode);               \
+	}
+#define OPENAT(name)                                               \
+	EXPORT int name(int at, const char *path, int flags, ...); \
+	int name(int at, const char *path, int flags, ...)         \
+	{                                                          \
+		NEXT(int (*)(int, const char *, int, ...), #name); \
+		mode_t mode = 0;                                   \
+		va_list ap;                                        \
+                                                                   \
+		va_start(ap, flags);                               \
+		if (flags & (O_CREAT | __O_TMPFILE))               \
+			mode = (mode_t)va_arg(ap, unsigned);       \
+		va_end(ap);                                        \
+		if (fault_of("open") == FAIL)                      \
+			return -1;                                 \
+		return next(at, path, flags, mode);                \
+	}
+#define FOPEN(name)                                                 \
+	EXPORT FILE *name(const char *path, const char *mode);      \
+	FILE *name(const char *path, const char *mode)              \
+	{                                                           \
+		NEXT(FILE *(*)(const char *, const char *), #name); \
+                                                                    \
+		if (fault_of("open") == FAIL)                       \
+			return NULL;                                \
+		return next(path, mode);                            \
+	}
+#define PREAD(name, off)                                             \
+	EXPORT ssize_t name(int fd, void *p, size_t n, off at);      \
+	ssize_t name(int fd, void *p, size_t n, off at)              \
+	{                                                            \
+		NEXT(ssize_t (*)(int, void *, size_t, off), #name);  \
+		enum fault f = fault_of("pread");                    \
+                                                                     \
+		return f == FAIL ? -1 : next(fd, p, part(f, n), at); \
+	}
+#define PWRITE(name, off)                                                 \
+	EXPORT ssize_t name(int fd, const void *p, size_t n, off at);     \
+	ssize_t name(int fd, const void *p, size_t n, off at)             \
+	{                                                                 \
+		NEXT(ssize_t (*)(int, const void *, size_t, off), #name); \
+		enum fault f = fault_of("write");                         \
+                                                                          \
+		return f == FAIL ? -1 : next(fd, p, part(f, n), at);      \
+	}
+#define FTRUNCATE(name, off)                                                \
+	EXPORT int name(int fd, off size);                                  \
+	int name(int fd, off size)                                          \
+	{                                                                   \
+		NEXT(int (*)(int, off), #name);                             \
+                                                                            \
+		return fault_of("ftruncate") == FAIL ? -1 : next(fd, size); \
+	}
+#define MMAP(name, off)                                                       \
+	EXPORT void *name(                                                    \
+	    void *at, size_t n, int prot, int flags, int fd, off from);       \
+	void *name(void *at, size_t n, int prot, int flags, int fd, off from) \
+	{                                                                     \
+		NEXT(void *(*)(void *, size_t, int, int, int, off), #name);   \
+                                                                              \
+		if (!(flags & MAP_ANONYMOUS) && fault_of("mmap") == FAIL)     \
+			return MAP_FAILED;                                    \
+		return next(at, n, prot, flags, fd, from);                    \
+	}
+OPEN(open)
+OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
+FOPEN(fopen)
+FOPEN(fopen64)
+PREAD(pread, off_t)
+PREAD(pread64, off64_t)
+PWRITE(pwrite, off_t)
+PWRITE(pwrite64, off64_t)
+FTRUNCATE(ftruncate, off_t)
+FTRUNCATE(ftruncate64, off64_t)
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
+
+EXPORT ssize_t
+read(int fd, void *p, size_t n)
+{
+	NEXT(ssize_t(*)(int, void *, size_t), "read");
+	enum fault f = fault_of("read");
+
+	return f == FAIL ? -1 : next(fd, p, part(f, n));
+}
+
+EXPORT ssize_t
+write(int fd, const void *p, size_t n)
+{
+	NEXT(ssize_t(*)(int, const void *, size_t), "write");
+	enum fault f = fault_of("write");
+
+	return f == FAIL ? -1 : next(fd, p, part(f, n));
+}
+
+EXPORT ssize_t
+writev(int fd, const struct iovec *parts, int n)
+{
+	NEXT(ssize_t(*)(int, const struct iovec *, int), "writev");
+	enum fault f = fault_of("write");
+
+	if (f == SHORT)
+		return write(fd, parts[0].iov_base, part(f, parts[0].iov_len));
+	return f == FAIL ? -1 : next(fd, parts, n);
+}
+
+EXPORT ssize_t
+copy_file_range(
+    int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags)
+{
+	NEXT(ssize_t(*)(int, off64_t *, int, off64_t *, size_t, unsigned),
+	    "copy_file_range");
+	enum fault f = fault_of("copy_file_range");
+
+	return f == FAIL ? -1 : next(in, in_at, out, out_at, part(f, n), flags);
+}
+
+EXPORT int
+fsync(int fd)
+{
+	NEXT(int (*)(int), "fsync");
+
+	return fault_of("fsync") == FAIL ? -1 : next(fd);
+}
+
+EXPORT int
+fdatasync(int fd)
+{
+	NEXT(int (*)(int), "fdatasync");
+
+	return fault_of("fsync") == FAIL ? -1 : next(fd);
+}
+
+EXPORT int
+rename(const char *from, const char *to)
+{
+	NEXT(int (*)(const char *, const char *), "rename");
+
+	return fault_of("rename") == FAIL ? -1 : next(from, to);
+}
+
+EXPORT int
+link(const char *from, const char *to)
+{
+	NEXT(int (*)(const char *, const char *), "link");
+
+	return fault_of("rename") == FAIL ? -1 : next(from, to);
+}
+
+EXPORT int
+close(int fd)
+{
+	NEXT(int (*)(int), "close");
+	enum fault f = fault_of("close");
+	int code = errno, rc = next(fd);
+
+	if (f != FAIL)
+		return rc;
+	errno = code;
+	return -1;
+}
