@@ -145,10 +145,13 @@ tpi_window_output(const struct tpi_call *c, struct tpi_window_axis *a,
 		return too_large(c, a, err);
 	room = padded - span;
 	a->output = room / a->stride + 1;
-	/* One more for the rest, unless it would see nothing but padding. */
-	if (ceil_mode && room % a->stride &&
-	    a->output * a->stride < a->input + a->pad_begin)
+	if (!ceil_mode)
+		return TP_OK;
+	/* One more for the rest, but none that begins behind the input. */
+	if (room % a->stride)
 		a->output++;
+	if ((a->output - 1) * a->stride >= a->input + a->pad_begin)
+		a->output--;
 	return TP_OK;
 }
 
@@ -195,4 +198,49 @@ tpi_windows_read(const struct tpi_call *c, unsigned rank, const int64_t *sizes,
 			    c, a, ceil_mode && mode == TPI_PAD_NOTSET, err);
 	}
 	return rc;
+}
+
+int64_t
+tpi_windows_rows(const struct tpi_windows *w)
+{
+	int64_t n = 1;
+
+	for (unsigned d = 0; d + 1 < w->rank; d++)
+		n *= w->axis[d].output;
+	return n;
+}
+
+void
+tpi_windows_tap_rows(const struct tpi_windows *w, int64_t output_row,
+    tpi_tap_row_fn *fn, void *ctx)
+{
+	int64_t o[TPI_SPATIAL_RANK], k[TPI_SPATIAL_RANK];
+	struct tpi_range taps[TPI_SPATIAL_RANK];
+	unsigned outer = w->rank - 1, d;
+
+	for (d = outer; d-- > 0;) {
+		o[d] = output_row % w->axis[d].output;
+		output_row /= w->axis[d].output;
+		taps[d] = tpi_window_taps(&w->axis[d], o[d]);
+		if (taps[d].first >= taps[d].end)
+			return;
+		k[d] = taps[d].first;
+	}
+	do {
+		int64_t input_row = 0, tap_row = 0;
+
+		for (d = 0; d < outer; d++) {
+			const struct tpi_window_axis *a = &w->axis[d];
+
+			input_row =
+			    input_row * a->input + tpi_window_at(a, o[d], k[d]);
+			tap_row = tap_row * a->kernel + k[d];
+		}
+		fn(ctx, input_row, tap_row);
+		for (d = outer; d > 0; d--) {
+			if (++k[d - 1] < taps[d - 1].end)
+				break;
+			k[d - 1] = taps[d - 1].first;
+		}
+	} while (d > 0);
 }

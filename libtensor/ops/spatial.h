@@ -105,4 +105,15 @@ tpi_window_at(const struct tpi_window_axis *a, int64_t o, int64_t k)
 	return o * a->stride + k * a->dilation - a->pad_begin;
 }
 
+/*
+ * Rows along the last axis. For the outputs of one row (numbered in row-major
+ * order) the other axes have the same taps: fn is called for each of those that
+ * lie inside, in row-major order, with the number of the row of the input and
+ * that of the kernel.
+ */
+int64_t tpi_windows_rows(const struct tpi_windows *w);
+typedef void tpi_tap_row_fn(void *ctx, int64_t input_row, int64_t tap_row);
+void tpi_windows_tap_rows(const struct tpi_windows *w, int64_t output_row,
+    tpi_tap_row_fn *fn, void *ctx);
+
 #endif
