@@ -49,13 +49,10 @@ add_all(struct tp_reader *r, const TpOnnx__ModelProto *m, struct tp_err *err)
 }
 
 enum tp_status
-tpi_onnx_open(struct tp_reader *r, struct tp_err *err)
+tpi_onnx_reader_init(struct tp_reader *r, struct tp_err *err)
 {
-	struct tpi_onnx_tree tree;
-	struct tpi_onnx_reader *o;
-	enum tp_status rc;
+	struct tpi_onnx_reader *o = tp_mem_array(r->alloc, 1, sizeof(*o));
 
-	o = tp_mem_array(r->alloc, 1, sizeof(*o));
 	if (!o)
 		return tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a reader");
@@ -63,7 +60,20 @@ tpi_onnx_open(struct tp_reader *r, struct tp_err *err)
 	tp_map_init(&o->locations, r->alloc);
 	tp_map_init(&o->places, r->alloc);
 	o->skim.alloc = r->alloc;
+	return TP_OK;
+}
 
+enum tp_status
+tpi_onnx_open(struct tp_reader *r, struct tp_err *err)
+{
+	struct tpi_onnx_tree tree;
+	struct tpi_onnx_reader *o;
+	enum tp_status rc;
+
+	rc = tpi_onnx_reader_init(r, err);
+	if (rc)
+		return rc;
+	o = r->priv;
 	rc =
 	    tpi_onnx_tree_read(&tree, r->alloc, r->sources[0], &r->limits, err);
 	if (rc)

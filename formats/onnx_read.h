@@ -33,6 +33,9 @@ struct tpi_onnx_reader {
 	size_t n_digests;
 };
 
+/* Give a reader what the functions below work with. */
+enum tp_status tpi_onnx_reader_init(struct tp_reader *r, struct tp_err *err);
+
 /* The tensor of a slot, dense, as a storage and the rest of an entry. */
 enum tp_status tpi_onnx_add_slot(struct tp_reader *r,
     const struct tpi_onnx_slot *slot, const struct tpi_onnx_scope *scope,

@@ -75,31 +75,47 @@ explain(const struct tpi_source *src, struct tp_err *err)
 }
 
 enum tp_status
+tpi_onnx_message_read(struct tpi_arena *arena, struct tpi_skim *skim,
+    const struct tpi_source *src, const ProtobufCMessageDescriptor *desc,
+    const struct tp_limits *limits, ProtobufCMessage **out, struct tp_err *err)
+{
+	struct tpi_wire w;
+	enum tp_status rc;
+
+	*out = NULL;
+	*skim = (struct tpi_skim){.alloc = arena->alloc};
+	rc = tpi_wire_open(&w, arena->alloc, src, src->size, err);
+	if (rc)
+		return rc;
+	rc = tpi_skim(skim, arena->alloc, &w, src->size, desc,
+	    TPI_SKIM_PAYLOADS, limits, err);
+	tpi_wire_close(&w);
+	if (rc)
+		return rc;
+	rc = tpi_proto_unpack_in(
+	    arena, desc, skim->copy.data, skim->copy.n, out, err);
+	tpi_copy_release(&skim->copy);
+	if (rc)
+		tpi_skim_release(skim);
+	return rc;
+}
+
+enum tp_status
 tpi_onnx_tree_read(struct tpi_onnx_tree *t, const struct tp_alloc *alloc,
     const struct tpi_source *src, const struct tp_limits *limits,
     struct tp_err *err)
 {
-	const ProtobufCMessageDescriptor *desc =
-	    &tp_onnx__model_proto__descriptor;
 	ProtobufCMessage *m = NULL;
-	struct tpi_wire w;
 	enum tp_status rc;
 
 	*t = (struct tpi_onnx_tree){.skim.alloc = alloc};
 	tpi_arena_init(&t->arena, alloc);
-	rc = tpi_wire_open(&w, alloc, src, src->size, err);
-	if (rc)
-		return rc;
-	rc = tpi_skim(&t->skim, alloc, &w, src->size, desc, TPI_SKIM_PAYLOADS,
-	    limits, err);
-	tpi_wire_close(&w);
-	if (rc)
-		return rc == TP_EFORMAT ? explain(src, err) : rc;
-	rc = tpi_proto_unpack_in(
-	    &t->arena, desc, t->skim.copy.data, t->skim.copy.n, &m, err);
-	tpi_copy_release(&t->skim.copy);
+	rc = tpi_onnx_message_read(&t->arena, &t->skim, src,
+	    &tp_onnx__model_proto__descriptor, limits, &m, err);
 	t->model = (TpOnnx__ModelProto *)m;
-	if (!rc && !t->model->graph)
+	if (rc == TP_EFORMAT)
+		rc = explain(src, err);
+	else if (!rc && !t->model->graph)
 		rc = tp_fail(err, TP_EFORMAT, 0, "not an ONNX model: no graph");
 	if (rc)
 		tpi_onnx_tree_release(t);

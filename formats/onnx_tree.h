@@ -16,6 +16,16 @@ struct tpi_onnx_tree {
 	struct tpi_skim skim;
 };
 
+/*
+ * Read the message that a file is. It lies in the arena, and raw_data of each
+ * tensor in it is the number of a payload in *skim. On failure *skim is
+ * released, not the arena.
+ */
+enum tp_status tpi_onnx_message_read(struct tpi_arena *arena,
+    struct tpi_skim *skim, const struct tpi_source *src,
+    const ProtobufCMessageDescriptor *desc, const struct tp_limits *limits,
+    ProtobufCMessage **out, struct tp_err *err);
+
 /* Of the descriptor: how sure that a file begins like a model. */
 int tpi_onnx_probe(const uint8_t *head, size_t n, uint64_t file_size);
 

@@ -87,6 +87,7 @@ struct tp_reader {
 	const struct tp_alloc *alloc;
 	struct tp_limits limits;
 	unsigned flags;
+	uint64_t map_from; /* tensors of fewer bytes are read, not mapped */
 	tp_warn_fn *warn;
 	void *warn_ctx;
 
