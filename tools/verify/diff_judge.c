@@ -4,30 +4,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "tp/alloc.h"
 #include "tp/shape.h"
 
-/* One line that grows; what does not fit is cut. */
-struct line {
-	char text[1200];
-	size_t n;
-};
-
-static void TP_PRINTF(2, 3) put(struct line *l, const char *fmt, ...)
-{
-	size_t room = sizeof(l->text) - l->n;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(l->text + l->n, room, fmt, args);
-	va_end(args);
-	if (n > 0)
-		l->n += (size_t)n < room ? (size_t)n : room - 1;
-}
+#include "verdict_line.h"
 
 /* What belongs to one comparison. */
 struct judgement {
@@ -41,7 +23,7 @@ struct judgement {
 	const struct tp_compare *figures;
 	bool quantizer_on_one_side;
 	bool shapes_differ, dtypes_differ;
-	struct line why;
+	struct verdict_line why;
 };
 
 static bool
@@ -159,72 +141,17 @@ choose_quantizers(struct judgement *j, int *at_fault, struct tp_err *err)
 	return TP_OK;
 }
 
-/* Element numbers are those of parts when numbers are complex. */
-static void
-put_place(struct judgement *j, uint64_t element)
-{
-	const struct tp_entry *e = j->e[0];
-	uint64_t stride = e->n_elems;
-	bool parts = tp_dtype_kind(e->dtype) == TP_KIND_COMPLEX;
-
-	if (parts)
-		element /= 2;
-	put(&j->why, "[");
-	for (unsigned d = 0; d < e->rank && stride; d++) {
-		stride /= (uint64_t)e->shape[d];
-		put(&j->why, d ? ", %" PRIu64 : "%" PRIu64, element / stride);
-		element %= stride;
-	}
-	put(&j->why, "]");
-}
-
-static void
-put_values(struct judgement *j, double a, double b)
-{
-	for (int s = 0; s < 2; s++) {
-		enum tp_dtype dtype = j->sides[s].dtype;
-		double x = s ? b : a;
-		int digits = 17;
-
-		if (s)
-			put(&j->why, " and ");
-		if (tp_dtype_kind(dtype) == TP_KIND_FLOAT)
-			digits = tp_dtype_bits(dtype) <= 16   ? 5
-				 : tp_dtype_bits(dtype) == 32 ? 9
-							      : 17;
-		if (tp_dtype_kind(dtype) == TP_KIND_COMPLEX)
-			digits = tp_dtype_bits(dtype) == 64 ? 9 : 17;
-		put(&j->why, isnan(x) ? "nan" : "%.*g", digits, x);
-	}
-}
-
 static void
 put_over(struct judgement *j)
 {
-	const struct tp_compare *c = j->figures;
-	const struct diff_rule *rule = &j->rule;
+	const struct verdict_elements what = {
+	    .n_elems = j->e[0]->n_elems,
+	    .rank = j->e[0]->rank,
+	    .shape = j->e[0]->shape,
+	    .dtype = {j->sides[0].dtype, j->sides[1].dtype},
+	};
 
-	put(&j->why, "%" PRIu64 " of %" PRIu64 " element%s %s", c->n_over, c->n,
-	    c->n == 1 ? "" : "s",
-	    rule->element.has_abs || rule->element.has_ulp
-		? "beyond the tolerance"
-		: "differ");
-	if (c->n_special_over)
-		put(&j->why, " (%" PRIu64 " for NaN or infinity)",
-		    c->n_special_over);
-	put(&j->why, ", first at ");
-	put_place(j, c->first_over);
-	put(&j->why, ": ");
-	put_values(j, c->first_a, c->first_b);
-	if (c->max_abs > 0 && c->worst != c->first_over) {
-		put(&j->why, ", worst at ");
-		put_place(j, c->worst);
-		put(&j->why, ": ");
-		put_values(j, c->worst_a, c->worst_b);
-	}
-	if (c->max_abs > 0)
-		put(&j->why, ", max abs %.3g rel %.3g ulp %" PRIu64, c->max_abs,
-		    c->max_rel, c->max_ulp);
+	verdict_line_over(&j->why, &what, j->figures, &j->rule.element);
 }
 
 /* True if the figures meet the rule; else why not is put. */
@@ -240,12 +167,12 @@ meets_rule(struct judgement *j)
 	if (over)
 		put_over(j);
 	if (rule->has_cosine && !(cosine >= rule->cosine)) {
-		put(&j->why, "%scosine %.9g is below %.9g", fails ? "; " : "",
-		    cosine, rule->cosine);
+		verdict_line_put(&j->why, "%scosine %.9g is below %.9g",
+		    fails ? "; " : "", cosine, rule->cosine);
 		fails = true;
 	}
 	if (rule->has_sqnr && !(sqnr >= rule->sqnr)) {
-		put(&j->why, "%sSQNR %.4g dB is below %.4g dB",
+		verdict_line_put(&j->why, "%sSQNR %.4g dB is below %.4g dB",
 		    fails ? "; " : "", sqnr, rule->sqnr);
 		fails = true;
 	}
@@ -303,8 +230,9 @@ put_hint(struct judgement *j)
 	if (!diff_values_same(
 		&j->d->engine, sides, true, &same, &at_fault, &err) &&
 	    same)
-		put(&j->why, "; the second is the first one's transpose "
-			     "(--transpose)");
+		verdict_line_put(&j->why,
+		    "; the second is the first one's transpose "
+		    "(--transpose)");
 }
 
 static void
@@ -317,9 +245,9 @@ put_advice(struct judgement *j)
 	if (tp_dtype_kind(p->dtype[0]) == TP_KIND_COMPLEX)
 		must_name = false;
 	if (diff_advise(advice, j->figures, &j->rule, must_name))
-		put(&j->why, "; would pass with %s", advice);
+		verdict_line_put(&j->why, "; would pass with %s", advice);
 	else
-		put(&j->why, "; no tolerance lets it pass");
+		verdict_line_put(&j->why, "; no tolerance lets it pass");
 }
 
 static enum tp_status
@@ -332,7 +260,7 @@ judge_strings(struct judgement *j, struct verdict_item *item, int *at_fault,
 	rc = diff_strings_same(&j->d->engine, j->sides, &same, at_fault, err);
 	if (rc || same)
 		return rc;
-	put(&j->why, "%sstrings differ", j->why.n ? "; " : "");
+	verdict_line_put(&j->why, "%sstrings differ", j->why.n ? "; " : "");
 	if (!item->kind)
 		item->kind = "value";
 	return TP_OK;
@@ -358,7 +286,7 @@ judge_numbers(struct judgement *j, struct verdict_item *item, int *at_fault,
 	if (j->sides[0].dtype != j->sides[1].dtype)
 		j->rule.element.bits = false;
 	if (j->quantizer_on_one_side) {
-		put(&j->why, "%sonly the %s has a quantizer",
+		verdict_line_put(&j->why, "%sonly the %s has a quantizer",
 		    j->why.n ? "; " : "", j->e[0]->quant ? "first" : "second");
 		item->kind = item->kind ? item->kind : "quantizer";
 	}
@@ -367,15 +295,16 @@ judge_numbers(struct judgement *j, struct verdict_item *item, int *at_fault,
 		return rc;
 
 	if (j->why.n)
-		put(&j->why, "; ");
+		verdict_line_put(&j->why, "; ");
 	meets = meets_rule(j);
 	if (meets && item->kind)
-		put(&j->why, j->figures->n_equal == j->figures->n
+		verdict_line_put(
+		    &j->why, j->figures->n_equal == j->figures->n
 				 ? "values are equal"
 				 : "values are within the tolerance");
 	if (meets && item->kind && !strcmp(item->kind, "dtype") &&
 	    !j->rule.element.bits)
-		put(&j->why, "; would pass with --ignore-dtype");
+		verdict_line_put(&j->why, "; would pass with --ignore-dtype");
 	if (meets)
 		return TP_OK;
 	if (!item->kind)
@@ -397,14 +326,15 @@ compare_descriptions(struct judgement *j, struct verdict_item *item)
 	j->dtypes_differ = a->dtype != b->dtype;
 	if (j->shapes_differ) {
 		item->kind = "shape";
-		put(&j->why, "shape %s, and %s%s",
+		verdict_line_put(&j->why, "shape %s, and %s%s",
 		    TP_SHAPE_TEXT(a->shape, a->rank),
 		    TP_SHAPE_TEXT(b->shape, b->rank),
 		    j->pair->transposed ? " to be transposed" : "");
 	}
 	if (j->dtypes_differ)
-		put(&j->why, "%sdtype %s, and %s", j->why.n ? "; " : "",
-		    tp_dtype_name(a->dtype), tp_dtype_name(b->dtype));
+		verdict_line_put(&j->why, "%sdtype %s, and %s",
+		    j->why.n ? "; " : "", tp_dtype_name(a->dtype),
+		    tp_dtype_name(b->dtype));
 }
 
 static void
@@ -433,7 +363,8 @@ judge_pair(struct judgement *j, struct verdict_item *item)
 		item->kind =
 		    item->exit == CLI_INPUT ? "unreadable" : "unsupported";
 		j->why.n = 0;
-		put(&j->why, "%s: %s", tp_status_text(err.status), err.msg);
+		verdict_line_put(
+		    &j->why, "%s: %s", tp_status_text(err.status), err.msg);
 	}
 	if (item->status != VERDICT_EQUAL)
 		item->reason = j->why.text;

@@ -35,8 +35,15 @@ report_status_name(const struct verdict *v, enum verdict_status status)
 	    [VERDICT_DIFFERENT] = "changed",
 	    [VERDICT_EXTRA] = "new",
 	};
+	static const char *const computed[VERDICT_STATUS_COUNT] = {
+	    [VERDICT_EQUAL] = "passed",
+	    [VERDICT_DIFFERENT] = "failed",
+	    [VERDICT_NOT_COMPARED] = "not run",
+	};
 	const char *name = NULL;
 
+	if (!strcmp(v->command, "run"))
+		name = computed[status];
 	if (!strcmp(v->command, "check"))
 		name = checked[status];
 	if (!strcmp(v->command, "manifest"))

@@ -14,6 +14,8 @@ static const char *const status_names[VERDICT_STATUS_COUNT] = {
     [VERDICT_EXTRA] = "extra",
     [VERDICT_NOT_COMPARED] = "not compared",
     [VERDICT_EXCLUDED] = "excluded",
+    [VERDICT_RANDOM] = "random",
+    [VERDICT_EXPECTED] = "expected to differ",
 };
 
 static const int status_exits[VERDICT_STATUS_COUNT] = {
@@ -23,6 +25,8 @@ static const int status_exits[VERDICT_STATUS_COUNT] = {
     [VERDICT_EXTRA] = CLI_DIFFERS,
     [VERDICT_NOT_COMPARED] = CLI_UNSUPPORTED,
     [VERDICT_EXCLUDED] = CLI_OK,
+    [VERDICT_RANDOM] = CLI_OK,
+    [VERDICT_EXPECTED] = CLI_OK,
 };
 
 const char *
@@ -150,11 +154,33 @@ verdict_fail(struct verdict *v, const char *path, const struct tp_err *err)
 struct verdict_totals
 verdict_compared(const struct verdict *v)
 {
-	const struct verdict_totals *a = &v->totals[VERDICT_EQUAL];
-	const struct verdict_totals *b = &v->totals[VERDICT_DIFFERENT];
+	static const enum verdict_status compared[] = {
+	    VERDICT_EQUAL, VERDICT_DIFFERENT, VERDICT_RANDOM, VERDICT_EXPECTED};
+	struct verdict_totals sum = {0, 0};
 
-	return (struct verdict_totals){
-	    a->tensors + b->tensors, a->elements + b->elements};
+	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+		sum.tensors += v->totals[compared[i]].tensors;
+		sum.elements += v->totals[compared[i]].elements;
+	}
+	return sum;
+}
+
+struct verdict_figure
+verdict_u64(const char *key, uint64_t value)
+{
+	return (struct verdict_figure){key, VERDICT_U64, {.u64 = value}};
+}
+
+struct verdict_figure
+verdict_f64(const char *key, double value)
+{
+	return (struct verdict_figure){key, VERDICT_F64, {.f64 = value}};
+}
+
+struct verdict_figure
+verdict_text(const char *key, const char *value)
+{
+	return (struct verdict_figure){key, VERDICT_TEXT, {.text = value}};
 }
 
 int

@@ -31,10 +31,12 @@ enum verdict_status {
 	VERDICT_NOT_COMPARED, /* nothing was proved: CLI_UNSUPPORTED, or
 				 CLI_INPUT where .exit says so */
 	VERDICT_EXCLUDED, /* left out by the user's own option: no failure */
+	VERDICT_RANDOM,	  /* depends on chance; all else holds: no failure */
+	VERDICT_EXPECTED, /* does not hold, as the user said: no failure */
 	VERDICT_STATUS_COUNT
 };
 
-/* "equal", "different", "missing", "extra", "not compared", "excluded" */
+/* "equal", "different", "missing", … */
 const char *verdict_status_name(enum verdict_status status);
 
 /* A number or text that a report shows of a tensor. */
@@ -52,6 +54,10 @@ struct verdict_figure {
 		const char *text;
 	} v;
 };
+
+struct verdict_figure verdict_u64(const char *key, uint64_t value);
+struct verdict_figure verdict_f64(const char *key, double value);
+struct verdict_figure verdict_text(const char *key, const char *value);
 
 /* More than any command gives. */
 #define VERDICT_MAX_FIGURES 48
@@ -133,7 +139,7 @@ void verdict_fail(
  */
 int verdict_exit(const struct verdict *v);
 
-/* Tensors that were compared: equal and different ones. */
+/* Tensors that were compared: all but those left out in some way. */
 struct verdict_totals verdict_compared(const struct verdict *v);
 
 /*

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_random.c - which outputs depend on chance, and what can be said of them
+ *
+ * Random operators draw from a generator that no data set records, so what they
+ * give is compared by dtype, shape and range alone. A value is random if the
+ * node that makes it is such an operator, contains one (in graphs that are its
+ * attributes, in the function it calls) or takes a random value. Shapes and
+ * sizes of random values are not random. Dropout is not meant: its generator is
+ * specified by the data.
+ */
+#include "run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tp/convert.h"
+#include "tp/copy.h"
+#include "tp/map.h"
+
+static const struct {
+	const char *op;
+	enum run_range range;
+} random_ops[] = {
+    {"Bernoulli", RUN_UNIT},
+    {"Multinomial", RUN_CLASSES},
+    {"RandomNormal", RUN_ANY_FINITE},
+    {"RandomNormalLike", RUN_ANY_FINITE},
+    {"RandomUniform", RUN_BETWEEN},
+    {"RandomUniformLike", RUN_BETWEEN},
+};
+#define N_RANDOM (sizeof(random_ops) / sizeof(random_ops[0]))
+
+/* From here on a value that is random says nothing of its range but this. */
+static const char *const comparisons[] = {
+    "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", NULL};
+/* These keep the range of what they take. */
+static const char *const movements[] = {"Cast", "CastLike", "Identity",
+    "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice",
+    "Gather", "Concat", NULL};
+/* These make what is certain from what is random. */
+static const char *const measures[] = {"Shape", "Size", NULL};
+
+struct walk {
+	const struct tp_graph_model *model;
+	struct tp_map random; /* names of random values, to places in chances */
+	struct run_chance *chances;
+	size_t n, cap;
+	bool no_memory;
+};
+
+static bool
+is_onnx(const struct tp_node *node)
+{
+	return !node->domain.len ||
+	       !tp_str_cmp(node->domain, TP_STR("ai.onnx"));
+}
+
+static bool
+is_one_of(const struct tp_node *node, const char *const *names)
+{
+	for (; is_onnx(node) && *names; names++)
+		if (!tp_str_cmp(node->op, tp_str(*names)))
+			return true;
+	return false;
+}
+
+static double
+attribute(const struct tp_node *node, const char *name, double otherwise)
+{
+	for (size_t i = 0; i < node->n_attrs; i++)
+		if (!tp_str_cmp(node->attrs[i].name, tp_str(name)) &&
+		    node->attrs[i].kind == TP_ATTR_FLOAT &&
+		    !node->attrs[i].ref.len)
+			return node->attrs[i].f;
+	return otherwise;
+}
+
+/* Of a random operator itself; else RUN_NOT_RANDOM. */
+static struct run_chance
+own_chance(const struct tp_node *node)
+{
+	struct run_chance c = {.range = RUN_NOT_RANDOM};
+
+	for (size_t i = 0; is_onnx(node) && i < N_RANDOM; i++)
+		if (!tp_str_cmp(node->op, tp_str(random_ops[i].op)))
+			c = (struct run_chance){
+			    .range = random_ops[i].range, .op = node->op};
+	if (c.range == RUN_BETWEEN) {
+		c.low = attribute(node, "low", 0);
+		c.high = attribute(node, "high", 1);
+	}
+	return c;
+}
+
+static const struct run_chance *
+find(const struct walk *w, struct tp_str name)
+{
+	size_t at;
+
+	return name.len && tp_map_find(&w->random, name, &at) ? &w->chances[at]
+							      : NULL;
+}
+
+static const struct tp_function *
+called(const struct walk *w, const struct tp_node *node)
+{
+	for (size_t i = 0; i < w->model->n_functions; i++) {
+		const struct tp_function *f = &w->model->functions[i];
+
+		if (!tp_str_cmp(f->name, node->op) &&
+		    !tp_str_cmp(f->domain, node->domain) &&
+		    !tp_str_cmp(f->overload, node->overload))
+			return f;
+	}
+	return NULL;
+}
+
+static bool graph_has_chance(const struct walk *w, const struct tp_graph *g,
+    struct run_chance *out, unsigned depth);
+
+/*
+ * A program was made of the model, so functions do not call themselves and
+ * graphs nest as deeply as the reader's limits allow.
+ */
+static bool
+node_has_chance(const struct walk *w, const struct tp_node *node,
+    struct run_chance *out, unsigned depth)
+{
+	const struct tp_function *f = called(w, node);
+	const struct run_chance *taken;
+
+	*out =
+	    f ? (struct run_chance){.range = RUN_NOT_RANDOM} : own_chance(node);
+	if (out->range)
+		return true;
+	for (size_t i = 0; i < node->n_inputs; i++)
+		if ((taken = find(w, node->inputs[i]))) {
+			*out = *taken;
+			return true;
+		}
+	for (size_t i = 0; i < node->n_attrs; i++)
+		if (node->attrs[i].kind == TP_ATTR_GRAPH &&
+		    !node->attrs[i].ref.len &&
+		    graph_has_chance(w, node->attrs[i].graph, out, depth))
+			return true;
+	return f && graph_has_chance(w, &f->graph, out, depth);
+}
+
+static bool
+graph_has_chance(const struct walk *w, const struct tp_graph *g,
+    struct run_chance *out, unsigned depth)
+{
+	const struct run_chance *seen;
+
+	for (size_t i = 0; i < g->n_nodes; i++)
+		if (node_has_chance(w, &g->nodes[i], out, depth + 1))
+			return true;
+	/* What an inner graph gives out may be a name around it. */
+	for (size_t i = 0; i < g->n_outputs; i++)
+		if ((seen = find(w, g->outputs[i].name))) {
+			*out = *seen;
+			return true;
+		}
+	return false;
+}
+
+static void
+add(struct walk *w, struct tp_str name, const struct run_chance *chance)
+{
+	if (!name.len || find(w, name))
+		return;
+	if (w->n == w->cap) {
+		size_t cap = w->cap ? 2 * w->cap : 16;
+		void *p = realloc(w->chances, cap * sizeof(*w->chances));
+
+		if (!p) {
+			w->no_memory = true;
+			return;
+		}
+		w->chances = p;
+		w->cap = cap;
+	}
+	if (tp_map_add(&w->random, name, w->n, NULL, NULL)) {
+		w->no_memory = true;
+		return;
+	}
+	w->chances[w->n++] = *chance;
+}
+
+/* What is known of the outputs of a node that is random somehow. */
+static void
+add_outputs(
+    struct walk *w, const struct tp_node *node, struct run_chance chance)
+{
+	if (is_one_of(node, comparisons))
+		chance.range = RUN_UNIT;
+	else if (!own_chance(node).range && !is_one_of(node, movements))
+		chance.range = RUN_ANY_FINITE;
+	for (size_t i = 0; i < node->n_outputs; i++)
+		add(w, node->outputs[i], &chance);
+}
+
+bool
+run_find_chance(const struct tp_graph_model *model, struct run_chance *out)
+{
+	const struct tp_graph *g = &model->graph;
+	struct walk w = {.model = model};
+	const struct run_chance *found;
+	struct run_chance chance;
+
+	tp_map_init(&w.random, NULL);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		if (!is_one_of(&g->nodes[i], measures) &&
+		    node_has_chance(&w, &g->nodes[i], &chance, 0))
+			add_outputs(&w, &g->nodes[i], chance);
+	for (size_t i = 0; i < g->n_outputs; i++) {
+		found = find(&w, g->outputs[i].name);
+		out[i] = found ? *found
+			       : (struct run_chance){.range = RUN_NOT_RANDOM};
+	}
+	tp_map_release(&w.random);
+	free(w.chances);
+	return !w.no_memory;
+}
+
+static bool
+is_in_range(const struct run_chance *chance, double x)
+{
+	switch (chance->range) {
+	case RUN_UNIT:
+		return x == 0 || x == 1;
+	case RUN_CLASSES:
+		return x >= 0 && x == floor(x) && isfinite(x);
+	case RUN_BETWEEN:
+		return x >= chance->low && x <= chance->high;
+	case RUN_NOT_RANDOM:
+	case RUN_ANY_FINITE:
+		break;
+	}
+	return isfinite(x);
+}
+
+static void
+put_range(struct verdict_line *l, const struct run_chance *chance)
+{
+	switch (chance->range) {
+	case RUN_UNIT:
+		verdict_line_put(l, "0 or 1");
+		return;
+	case RUN_CLASSES:
+		verdict_line_put(l, "whole and not negative");
+		return;
+	case RUN_BETWEEN:
+		verdict_line_put(l, "%g to %g", chance->low, chance->high);
+		return;
+	case RUN_NOT_RANDOM:
+	case RUN_ANY_FINITE:
+		break;
+	}
+	verdict_line_put(l, "finite");
+}
+
+static enum tp_status
+check_range(struct run_comparison *c, const struct run_chance *chance,
+    const struct tp_tensor *t, struct tp_err *err)
+{
+	struct tp_tensor *packed = NULL;
+	uint64_t n = tp_tensor_numel(t);
+	enum tp_status rc = tp_tensor_contiguous(t, &packed, err);
+	double x;
+
+	for (uint64_t i = 0; !rc && i < n; i++) {
+		x = tp_load_f64(
+		    tp_tensor_dtype(t), tp_tensor_data(packed), (size_t)i);
+		if (is_in_range(chance, x))
+			continue;
+		c->kind = "range";
+		verdict_line_put(
+		    &c->why, "element %" PRIu64 " is %g, not ", i, x);
+		put_range(&c->why, chance);
+		break;
+	}
+	tp_tensor_free(packed);
+	return rc;
+}
+
+enum tp_status
+run_compare_chance(struct run_comparison *c, const struct run_chance *chance,
+    const struct tp_value *got, const struct tp_value *expected,
+    struct tp_err *err)
+{
+	enum tp_status rc;
+
+	rc = run_compare(c, got, expected, err);
+	/* Other values are no difference, anything else is. */
+	c->has_figures = false;
+	if (rc || (c->kind && c->kind != run_value_differs))
+		return rc;
+	c->kind = NULL;
+	verdict_line_cut(&c->why, 0);
+	if (got->kind == TP_VALUE_TENSOR)
+		rc = check_range(c, chance, got->tensor, err);
+	if (!rc && !c->kind) {
+		verdict_line_put(&c->why,
+		    "%s of random values: dtype and "
+		    "shape are right, each is ",
+		    TP_BRIEF(chance->op));
+		put_range(&c->why, chance);
+	}
+	return rc;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_text.c - what `tp-verify run` tells to people */
+#include "run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tp/shape.h"
+
+#include "report.h"
+#include "text.h"
+
+/* What became of a test. */
+enum outcome {
+	PASSED,
+	RANDOM,
+	EXPECTED,
+	FAILED,
+	NOT_RUN,
+	EXCLUDED,
+	N_OUTCOMES
+};
+
+static const char *const outcome_names[N_OUTCOMES] = {
+    [PASSED] = "passed",
+    [RANDOM] = "random",
+    [EXPECTED] = "expected to differ",
+    [FAILED] = "failed",
+    [NOT_RUN] = "not run",
+    [EXCLUDED] = "excluded",
+};
+
+static enum outcome
+outcome_of(const struct run_case *c)
+{
+	int exit = verdict_exit(&c->v);
+
+	if (c->excluded)
+		return EXCLUDED;
+	if (exit == CLI_DIFFERS)
+		return FAILED;
+	if (exit != CLI_OK)
+		return NOT_RUN;
+	if (c->v.totals[VERDICT_EXPECTED].tensors)
+		return EXPECTED;
+	return c->v.totals[VERDICT_RANDOM].tensors ? RANDOM : PASSED;
+}
+
+static void
+put_case_name(FILE *out, const struct run_case *c)
+{
+	cli_put_text(out, tp_str(cli_path_text(c->target->path)));
+	fputs(": ", out);
+}
+
+/* "f32 [2, 3], max abs 1.2e-07 rel 1e-06 ulp 2" */
+static void
+put_figures(FILE *out, const struct verdict_item *item)
+{
+	const struct run_output *o = item->detail;
+	const struct tp_compare *c = &o->c.figures;
+
+	if (o->c.dtype)
+		fprintf(out, "%s ", tp_dtype_name(o->c.dtype));
+	if (item->shape)
+		fputs(TP_SHAPE_TEXT(item->shape, item->rank), out);
+	if (o->c.exact)
+		fputs(", the same", out);
+	else if (o->c.has_figures)
+		fprintf(out, ", max abs %.3g rel %.3g ulp %" PRIu64, c->max_abs,
+		    c->max_rel, c->max_ulp);
+}
+
+static void
+put_item(FILE *out, const struct run_case *c, const struct verdict_item *item)
+{
+	put_case_name(out, c);
+	cli_put_name(out, item->name, 0);
+	fprintf(out, ": %s: ", report_status_name(&c->v, item->status));
+	if (item->reason)
+		cli_put_text(out, tp_str(item->reason));
+	else
+		put_figures(out, item);
+	putc('\n', out);
+}
+
+void
+run_put_case(FILE *out, const struct run_case *c, bool all)
+{
+	for (size_t i = 0; i < c->v.n_items; i++)
+		if (all || c->v.items[i].status != VERDICT_EQUAL)
+			put_item(out, c, &c->v.items[i]);
+	for (size_t i = 0; i < c->v.n_remarks; i++) {
+		const struct verdict_remark *r = &c->v.remarks[i];
+
+		put_case_name(out, c);
+		fprintf(out,
+		    "%s: %s: ", r->exit == CLI_DIFFERS ? "failed" : "not run",
+		    r->kind);
+		cli_put_text(out, tp_str(r->text ? r->text : ""));
+		putc('\n', out);
+	}
+	if (c->v.no_memory) {
+		put_case_name(out, c);
+		fputs("not run: out of memory\n", out);
+	}
+}
+
+void
+run_put_summary(FILE *out, const struct run_case *cases, size_t n)
+{
+	size_t counts[N_OUTCOMES] = {0}, n_outputs = 0, n_same = 0;
+	const struct tp_compare *worst = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		counts[outcome_of(&cases[i])]++;
+		for (size_t k = 0; k < cases[i].v.n_items; k++) {
+			const struct verdict_item *item = &cases[i].v.items[k];
+			const struct run_output *o = item->detail;
+
+			if (item->status != VERDICT_EQUAL)
+				continue;
+			n_outputs++;
+			n_same += o->c.exact;
+			if (!o->c.exact &&
+			    (!worst || o->c.figures.max_rel > worst->max_rel))
+				worst = &o->c.figures;
+		}
+	}
+	fprintf(out, "%zu test%s: ", n, n == 1 ? "" : "s");
+	for (unsigned i = 0; i < N_OUTCOMES; i++)
+		fprintf(out, "%s%zu %s", i ? ", " : "", counts[i],
+		    outcome_names[i]);
+	fprintf(out, "\n%zu output%s, %zu to the bit", n_outputs,
+	    n_outputs == 1 ? " holds" : "s hold", n_same);
+	if (worst)
+		fprintf(out,
+		    "; the loosest: max abs %.3g rel %.3g ulp %" PRIu64,
+		    worst->max_abs, worst->max_rel, worst->max_ulp);
+	putc('\n', out);
+}
