@@ -26,10 +26,10 @@ tpi_frame_run_graph(void *ctx, const struct tp_graph *graph,
 	if (!frame.plan)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "a graph that is not of this program");
-	if (n_in != graph->n_inputs || n_out != graph->n_outputs)
+	if (n_in != graph->n_inputs || n_out > graph->n_outputs)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "its graph '%s' has %zu inputs and %zu outputs, expected "
-		    "%zu and %zu",
+		    "%zu and at least %zu",
 		    TP_BRIEF(graph->name), graph->n_inputs, graph->n_outputs,
 		    n_in, n_out);
 	return tpi_frame_run(&frame, below, outputs, n_out, err);
