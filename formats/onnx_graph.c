@@ -2,9 +2,8 @@
 /*
  * onnx_graph.c - may tensors of a graph change their element type?
  *
- * One walk over the model, whatever the number of changes: onnx_scopes.h knows
- * at each place which change a name means. A second walk writes the new types
- * where the model speaks of them.
+ * Every use of the tensors is looked at (onnx_uses.h). Then a second walk
+ * writes the new types where the model speaks of them.
  */
 #include "onnx_graph.h"
 
@@ -12,8 +11,8 @@
 
 #include "tp/onnx_dtype.h"
 
-#include "onnx_scopes.h"
 #include "onnx_slots.h"
+#include "onnx_uses.h"
 
 #include "banned.h"
 
@@ -29,7 +28,7 @@ static const struct {
 };
 
 struct walk {
-	const struct tpi_onnx_retype *changes;
+	const int32_t *types; /* of each tensor */
 	struct tpi_onnx_scopes scopes;
 	struct tp_err *err;
 };
@@ -90,12 +89,10 @@ check_versions(const TpOnnx__ModelProto *m, const struct tpi_onnx_retype *c,
  */
 
 static enum tp_status
-refuse(struct walk *w, size_t change, const char *what, struct tp_str name,
-    struct tp_str op_type)
+refuse(const struct tpi_onnx_retype *c, const char *what, struct tp_str name,
+    struct tp_str op_type, struct tp_err *err)
 {
-	const struct tpi_onnx_retype *c = &w->changes[change];
-
-	return tp_fail(w->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 	    "tensor '%s': %s instead of %s would make the graph invalid: "
 	    "%s '%s'%s%s%s uses it (cast it back: --dtype 'NAME=%s')",
 	    TP_BRIEF(c->entry), tp_dtype_name(c->to), tp_dtype_name(c->from),
@@ -114,161 +111,37 @@ is_indifferent(const TpOnnx__NodeProto *node, size_t input)
 	return false;
 }
 
-static enum tp_status walk_graph(struct walk *w, const TpOnnx__GraphProto *g);
-
+/* A tpi_onnx_use_fn. */
 static enum tp_status
-walk_nodes(struct walk *w, TpOnnx__NodeProto *const *nodes, size_t n)
+check_use(void *ctx, const struct tpi_onnx_use *use, struct tp_err *err)
 {
-	enum tp_status rc = TP_OK;
+	const struct tpi_onnx_retype *const *changes = ctx;
+	const struct tpi_onnx_retype *c = &(*changes)[use->tensor];
+	const TpOnnx__NodeProto *node = use->node;
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		const TpOnnx__NodeProto *node = nodes[i];
-
-		for (size_t k = 0; k < node->n_input; k++) {
-			size_t c =
-			    tpi_onnx_scopes_find(&w->scopes, &node->input[k]);
-
-			if (c != TP_NONE && !is_indifferent(node, k))
-				return refuse(w, c, "node",
-				    node->name.len || !node->n_output
-					? bytes(&node->name)
-					: bytes(&node->output[0]),
-				    bytes(&node->op_type));
-		}
-		for (size_t k = 0; !rc && k < node->n_attribute; k++) {
-			const TpOnnx__AttributeProto *a = node->attribute[k];
-
-			if (a->g)
-				rc = walk_graph(w, a->g);
-			for (size_t j = 0; !rc && j < a->n_graphs; j++)
-				rc = walk_graph(w, a->graphs[j]);
-		}
-	}
-	return rc;
-}
-
-static enum tp_status
-walk_outputs(struct walk *w, const TpOnnx__GraphProto *g)
-{
-	for (size_t i = 0; i < g->n_output; i++) {
-		size_t c =
-		    tpi_onnx_scopes_find(&w->scopes, &g->output[i]->name);
-
-		if (c != TP_NONE)
-			return refuse(w, c, "the graph output",
-			    bytes(&g->output[i]->name), TP_STR(""));
+	switch (use->kind) {
+	case TPI_USE_INPUT:
+		if (is_indifferent(node, use->input))
+			return TP_OK;
+		return refuse(c, "node",
+		    node->name.len || !node->n_output ? bytes(&node->name)
+						      : bytes(&node->output[0]),
+		    bytes(&node->op_type), err);
+	case TPI_USE_OUTPUT:
+		return refuse(c,
+		    use->function && use->frame->scope == use->function
+			? "the function output"
+			: "the graph output",
+		    bytes(use->name), TP_STR(""), err);
+	case TPI_USE_BINDING:
+		return refuse(c, "a binding of training of", bytes(use->name),
+		    TP_STR(""), err);
+	case TPI_USE_FUNCTION:
+		/* A function has opsets of its own. */
+		return check_opsets(use->function->opset_import,
+		    use->function->n_opset_import, c, err);
 	}
 	return TP_OK;
-}
-
-/* Everything inside g but training, which only the main graph has. */
-static enum tp_status
-walk_inside(struct walk *w, const TpOnnx__GraphProto *g)
-{
-	enum tp_status rc = tpi_onnx_scopes_enter(&w->scopes, g, w->err);
-
-	if (!rc)
-		rc = walk_nodes(w, g->node, g->n_node);
-	if (!rc)
-		rc = walk_outputs(w, g);
-	return rc;
-}
-
-static enum tp_status
-walk_graph(struct walk *w, const TpOnnx__GraphProto *g)
-{
-	size_t mark = w->scopes.n_undo;
-	enum tp_status rc = walk_inside(w, g);
-
-	tpi_onnx_scopes_leave(&w->scopes, mark);
-	return rc;
-}
-
-static enum tp_status
-walk_bindings(
-    struct walk *w, TpOnnx__StringStringEntryProto *const *bindings, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const ProtobufCBinaryData *ends[] = {
-		    &bindings[i]->key, &bindings[i]->value};
-
-		for (size_t k = 0; k < 2; k++) {
-			size_t c = tpi_onnx_scopes_find(&w->scopes, ends[k]);
-
-			if (c != TP_NONE)
-				return refuse(w, c, "a binding of training of",
-				    bytes(ends[k]), TP_STR(""));
-		}
-	}
-	return TP_OK;
-}
-
-/* Training sees the main graph and assigns to its initializers. */
-static enum tp_status
-walk_training(struct walk *w, const TpOnnx__TrainingInfoProto *t)
-{
-	size_t mark = w->scopes.n_undo;
-	enum tp_status rc = TP_OK;
-
-	if (t->initialization)
-		rc = walk_graph(w, t->initialization);
-	if (!rc && t->algorithm)
-		rc = walk_inside(w, t->algorithm);
-	if (!rc)
-		rc = walk_bindings(
-		    w, t->initialization_binding, t->n_initialization_binding);
-	if (!rc)
-		rc = walk_bindings(w, t->update_binding, t->n_update_binding);
-	tpi_onnx_scopes_leave(&w->scopes, mark);
-	return rc;
-}
-
-/* Every change that was shown since the mark, by the function's own opsets. */
-static enum tp_status
-check_function(struct walk *w, const TpOnnx__FunctionProto *f, size_t mark)
-{
-	enum tp_status rc = TP_OK;
-
-	for (size_t i = mark; !rc && i < w->scopes.n_undo; i++)
-		rc = check_opsets(f->opset_import, f->n_opset_import,
-		    &w->changes[tpi_onnx_scopes_shown(&w->scopes, i)], w->err);
-	return rc;
-}
-
-static enum tp_status
-walk_function(struct walk *w, const TpOnnx__FunctionProto *f)
-{
-	size_t mark = w->scopes.n_undo;
-	enum tp_status rc = tpi_onnx_scopes_show(&w->scopes, f, w->err);
-
-	if (!rc)
-		rc = check_function(w, f, mark);
-	if (!rc)
-		rc = walk_nodes(w, f->node, f->n_node);
-	for (size_t i = 0; !rc && i < f->n_output; i++) {
-		size_t c = tpi_onnx_scopes_find(&w->scopes, &f->output[i]);
-
-		if (c != TP_NONE)
-			rc = refuse(w, c, "the function output",
-			    bytes(&f->output[i]), TP_STR(""));
-	}
-	tpi_onnx_scopes_leave(&w->scopes, mark);
-	return rc;
-}
-
-static enum tp_status
-walk_model(struct walk *w, const TpOnnx__ModelProto *m)
-{
-	enum tp_status rc = TP_OK;
-
-	if (m->graph)
-		rc = walk_inside(w, m->graph);
-	for (size_t i = 0; !rc && i < m->n_training_info; i++)
-		rc = walk_training(w, m->training_info[i]);
-	tpi_onnx_scopes_leave(&w->scopes, 0);
-	for (size_t i = 0; !rc && i < m->n_functions; i++)
-		rc = walk_function(w, m->functions[i]);
-	return rc;
 }
 
 /*
@@ -285,11 +158,10 @@ retype_values(struct walk *w, TpOnnx__ValueInfoProto *const *values, size_t n)
 		if (c == TP_NONE || !type)
 			continue;
 		if (type->tensor_type && type->tensor_type->has_elem_type)
-			type->tensor_type->elem_type = w->changes[c].code;
+			type->tensor_type->elem_type = w->types[c];
 		if (type->sparse_tensor_type &&
 		    type->sparse_tensor_type->has_elem_type)
-			type->sparse_tensor_type->elem_type =
-			    w->changes[c].code;
+			type->sparse_tensor_type->elem_type = w->types[c];
 	}
 }
 
@@ -365,6 +237,21 @@ retype_model(struct walk *w, TpOnnx__ModelProto *m)
 	return rc;
 }
 
+enum tp_status
+tpi_onnx_retype_values(TpOnnx__ModelProto *model,
+    const struct tpi_onnx_local *tensors, const int32_t *types, size_t n,
+    const struct tp_alloc *alloc, struct tp_err *err)
+{
+	struct walk w = {.types = types, .err = err};
+	enum tp_status rc =
+	    tpi_onnx_scopes_init(&w.scopes, tensors, n, alloc, err);
+
+	if (!rc)
+		rc = retype_model(&w, model);
+	tpi_onnx_scopes_release(&w.scopes);
+	return rc;
+}
+
 /*
  * ---- the whole ----
  */
@@ -374,7 +261,8 @@ tpi_onnx_retype(TpOnnx__ModelProto *model,
     const struct tpi_onnx_retype *changes, size_t n,
     const struct tp_alloc *alloc, struct tp_err *err)
 {
-	struct walk w = {.changes = changes, .err = err};
+	struct tpi_onnx_local *tensors;
+	int32_t *types;
 	enum tp_status rc = TP_OK;
 
 	if (n == 0)
@@ -384,11 +272,22 @@ tpi_onnx_retype(TpOnnx__ModelProto *model,
 		if (rc)
 			return rc;
 	}
-	rc = tpi_onnx_scopes_init(&w.scopes, changes, n, alloc, err);
+	tensors = tp_mem_array(alloc, n, sizeof(*tensors));
+	types = tp_mem_array(alloc, n, sizeof(*types));
+	if (!tensors || !types)
+		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "out of memory for the types of tensors");
+	for (size_t i = 0; !rc && i < n; i++) {
+		tensors[i] = changes[i].at;
+		types[i] = changes[i].code;
+	}
 	if (!rc)
-		rc = walk_model(&w, model);
+		rc = tpi_onnx_each_use(
+		    model, tensors, n, alloc, check_use, &changes, err);
 	if (!rc)
-		rc = retype_model(&w, model);
-	tpi_onnx_scopes_release(&w.scopes);
+		rc = tpi_onnx_retype_values(
+		    model, tensors, types, n, alloc, err);
+	tp_mem_free(alloc, types, n, sizeof(*types));
+	tp_mem_free(alloc, tensors, n, sizeof(*tensors));
 	return rc;
 }

@@ -14,11 +14,11 @@
 #include "tp/format.h"
 
 #include "onnx.pb-c.h"
+#include "onnx_scopes.h"
 
 /* One tensor that gets another dtype. */
 struct tpi_onnx_retype {
-	const void *scope;   /* the TpOnnx__GraphProto or …FunctionProto */
-	struct tp_str name;  /* in that scope */
+	struct tpi_onnx_local at;
 	struct tp_str entry; /* in the model, for messages */
 	enum tp_dtype from, to;
 	int32_t code; /* data_type of to */
@@ -32,6 +32,11 @@ struct tpi_onnx_retype {
  */
 enum tp_status tpi_onnx_retype(TpOnnx__ModelProto *model,
     const struct tpi_onnx_retype *changes, size_t n,
+    const struct tp_alloc *alloc, struct tp_err *err);
+
+/* The second half alone: write types[i] where the model tells of tensor i. */
+enum tp_status tpi_onnx_retype_values(TpOnnx__ModelProto *model,
+    const struct tpi_onnx_local *tensors, const int32_t *types, size_t n,
     const struct tp_alloc *alloc, struct tp_err *err);
 
 #endif

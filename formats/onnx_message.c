@@ -33,3 +33,26 @@ tpi_onnx_attribute(const TpOnnx__NodeProto *node, struct tp_str name)
 			return node->attribute[i];
 	return NULL;
 }
+
+void *
+tpi_onnx_message_in(
+    struct tpi_arena *arena, const ProtobufCMessageDescriptor *desc)
+{
+	ProtobufCMessage *m = tpi_arena_array(arena, 1, desc->sizeof_message);
+
+	if (m)
+		protobuf_c_message_init(desc, m);
+	return m;
+}
+
+ProtobufCBinaryData
+tpi_onnx_bytes(struct tp_str s)
+{
+	/* protobuf-c reads it only; its types know no const. */
+	union {
+		const char *s;
+		uint8_t *data;
+	} u = {.s = s.s};
+
+	return (ProtobufCBinaryData){s.len, u.data};
+}

@@ -7,6 +7,7 @@
 
 #include "tp/error.h"
 
+#include "arena.h"
 #include "onnx.pb-c.h"
 
 /* A bytes field as a string: "" when it is absent. */
@@ -18,5 +19,12 @@ bool tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type);
 /* The attribute of that name, or NULL. */
 TpOnnx__AttributeProto *tpi_onnx_attribute(
     const TpOnnx__NodeProto *node, struct tp_str name);
+
+/* A new message; NULL without memory. */
+void *tpi_onnx_message_in(
+    struct tpi_arena *arena, const ProtobufCMessageDescriptor *desc);
+
+/* A bytes field over s, which must outlive the message. */
+ProtobufCBinaryData tpi_onnx_bytes(struct tp_str s);
 
 #endif

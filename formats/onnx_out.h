@@ -73,9 +73,6 @@ void *tpi_onnx_message(
 	((TpOnnx__##Type *)tpi_onnx_message(  \
 	    (o), &tp_onnx__##descriptor##__descriptor))
 
-/* A bytes field over s, which must outlive the message. */
-ProtobufCBinaryData tpi_onnx_bytes(struct tp_str s);
-
 /*
  * Let a tensor be a dense entry: dims, data_type and payload are replaced, name
  * and all else stay.

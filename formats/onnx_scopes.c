@@ -125,20 +125,20 @@ tpi_onnx_scopes_shown(const struct tpi_onnx_scopes *s, size_t i)
 	return s->active[s->undo[i].name];
 }
 
-/* Number the names and the scopes, chain the changes of each scope. */
+/* Number the names and the scopes, chain the tensors of each scope. */
 static enum tp_status
-index_changes(struct tpi_onnx_scopes *s, const struct tpi_onnx_retype *changes,
+index_tensors(struct tpi_onnx_scopes *s, const struct tpi_onnx_local *tensors,
     size_t n, struct tp_err *err)
 {
 	enum tp_status rc;
 
 	for (size_t i = n; i-- > 0;) {
-		const struct tpi_onnx_retype *c = &changes[i];
+		const struct tpi_onnx_local *t = &tensors[i];
 		struct tp_str scope = {
-		    (const char *)&c->scope, sizeof(c->scope)};
+		    (const char *)&t->scope, sizeof(t->scope)};
 		size_t name = s->names.n_used, first = s->scopes.n_used;
 
-		rc = tp_map_add(&s->names, c->name, name, &name, err);
+		rc = tp_map_add(&s->names, t->name, name, &name, err);
 		if (rc && rc != TP_EARG)
 			return rc;
 		s->name_of[i] = name;
@@ -156,7 +156,7 @@ index_changes(struct tpi_onnx_scopes *s, const struct tpi_onnx_retype *changes,
 
 enum tp_status
 tpi_onnx_scopes_init(struct tpi_onnx_scopes *s,
-    const struct tpi_onnx_retype *changes, size_t n,
+    const struct tpi_onnx_local *tensors, size_t n,
     const struct tp_alloc *alloc, struct tp_err *err)
 {
 	enum tp_status rc;
@@ -169,7 +169,7 @@ tpi_onnx_scopes_init(struct tpi_onnx_scopes *s,
 	s->name_of = tp_mem_array(alloc, n, sizeof(size_t));
 	s->active = tp_mem_array(alloc, n, sizeof(size_t));
 	if (s->next_in_scope && s->first_in_scope && s->name_of && s->active)
-		rc = index_changes(s, changes, n, err);
+		rc = index_tensors(s, tensors, n, err);
 	else
 		rc = no_memory(err);
 	if (rc)

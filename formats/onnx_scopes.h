@@ -13,9 +13,16 @@
 #ifndef TPI_ONNX_SCOPES_H
 #define TPI_ONNX_SCOPES_H
 
+#include "tp/format.h"
 #include "tp/map.h"
 
-#include "onnx_graph.h"
+#include "onnx.pb-c.h"
+
+/* A tensor by the graph or function that defines it, and its name there. */
+struct tpi_onnx_local {
+	const void *scope; /* the TpOnnx__GraphProto or …FunctionProto */
+	struct tp_str name;
+};
 
 struct tpi_onnx_scopes {
 	const struct tp_alloc *alloc;
@@ -30,9 +37,9 @@ struct tpi_onnx_scopes {
 	size_t n_undo, cap_undo;
 };
 
-/* For the tensors of these changes, which must stay. */
+/* For these tensors, whose names must stay. */
 enum tp_status tpi_onnx_scopes_init(struct tpi_onnx_scopes *s,
-    const struct tpi_onnx_retype *changes, size_t n,
+    const struct tpi_onnx_local *tensors, size_t n,
     const struct tp_alloc *alloc, struct tp_err *err);
 void tpi_onnx_scopes_release(struct tpi_onnx_scopes *s);
 

@@ -31,7 +31,6 @@ struct match {
 	uint8_t *used;		/* entries that have a slot */
 	struct tp_str *missing; /* the first names that no entry has */
 	size_t n_missing;
-	const void **scopes; /* the graph or function of each scope */
 	struct tpi_onnx_retype *retypes;
 	size_t n_retypes;
 };
@@ -280,8 +279,8 @@ check_slot(struct match *m, const struct tpi_onnx_slot *slot,
 	if (rc || x.dtype == TP_DTYPE_NONE || x.dtype == e->dtype)
 		return rc;
 	m->retypes[m->n_retypes++] = (struct tpi_onnx_retype){
-	    .scope = m->scopes[slot->scope],
-	    .name = slot->local,
+	    .at = {tpi_onnx_scope_id(&m->o->slots.scopes[slot->scope]),
+		slot->local},
 	    .entry = e->name,
 	    .from = x.dtype,
 	    .to = e->dtype,
@@ -300,31 +299,12 @@ entry_of(const struct match *m, const struct tpi_onnx_slot *slot)
 		   : NULL;
 }
 
-/*
- * Scopes without a graph are the functions, each once and in order. A scope is
- * known by the address of its graph or function.
- */
-static void
-name_scopes(struct match *m)
-{
-	const struct tpi_onnx_slots *s = &m->o->slots;
-	const TpOnnx__ModelProto *model = m->o->message;
-	size_t n_functions = 0;
-
-	for (size_t i = 0; i < s->n_scopes; i++)
-		m->scopes[i] =
-		    s->scopes[i].graph
-			? (const void *)s->scopes[i].graph
-			: (const void *)model->functions[n_functions++];
-}
-
 static enum tp_status
 check_slots(struct match *m, struct tp_err *err)
 {
 	struct tpi_onnx_out *o = m->o;
 	enum tp_status rc = TP_OK;
 
-	name_scopes(m);
 	for (size_t i = 0; !rc && i < o->slots.n_items; i++)
 		rc = check_slot(m, &o->slots.items[i],
 		    entry_of(m, &o->slots.items[i]), err);
@@ -346,11 +326,9 @@ fill_graph(struct match *m, struct tp_err *err)
 	enum tp_status rc;
 
 	m->used = tpi_arena_array(&o->arena, o->m->n_entries, 1);
-	m->scopes =
-	    tpi_arena_array(&o->arena, o->slots.n_scopes, sizeof(*m->scopes));
 	m->retypes =
 	    tpi_arena_array(&o->arena, o->slots.n_items, sizeof(*m->retypes));
-	if (!m->used || !m->scopes || !m->retypes)
+	if (!m->used || !m->retypes)
 		return tpi_onnx_no_memory(err);
 	rc = match_names(m, err);
 	if (!rc)

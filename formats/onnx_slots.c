@@ -84,7 +84,8 @@ enter(struct walk *w, struct tp_str path, size_t parent,
 	w->levels = p;
 	w->levels[w->n_levels++] = (struct level){
 	    .nodes = nodes, .n_nodes = n_nodes, .scope = s->n_scopes};
-	s->scopes[s->n_scopes++] = (struct tpi_onnx_scope){path, parent, graph};
+	s->scopes[s->n_scopes++] = (struct tpi_onnx_scope){
+	    .path = path, .parent = parent, .graph = graph};
 	return TP_OK;
 }
 
@@ -327,7 +328,10 @@ walk_function(struct walk *w, TpOnnx__FunctionProto *f, struct tp_err *err)
 		    w->s, path, tpi_onnx_str(f->name), TP_STR(""), &path, err);
 	if (!rc)
 		rc = enter(w, path, TP_NONE, NULL, f->node, f->n_node, err);
-	return rc ? rc : run(w, err);
+	if (rc)
+		return rc;
+	w->s->scopes[w->s->n_scopes - 1].function = f;
+	return run(w, err);
 }
 
 static enum tp_status

@@ -74,7 +74,15 @@ struct tpi_onnx_scope {
 	struct tp_str path; /* "" is the main graph */
 	size_t parent;	    /* whose names are visible; TP_NONE if no one's */
 	TpOnnx__GraphProto *graph; /* NULL: the body of a function */
+	TpOnnx__FunctionProto *function;
 };
+
+/* The address of its graph or function, by which others know a scope. */
+static inline const void *
+tpi_onnx_scope_id(const struct tpi_onnx_scope *s)
+{
+	return s->graph ? (const void *)s->graph : (const void *)s->function;
+}
 
 /* A DequantizeLinear node: it tells how a weight is quantized. */
 struct tpi_onnx_dequantizer {

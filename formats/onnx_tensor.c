@@ -30,24 +30,7 @@ tpi_onnx_no_memory(struct tp_err *err)
 void *
 tpi_onnx_message(struct tpi_onnx_out *o, const ProtobufCMessageDescriptor *desc)
 {
-	ProtobufCMessage *m =
-	    tpi_arena_array(&o->arena, 1, desc->sizeof_message);
-
-	if (m)
-		protobuf_c_message_init(desc, m);
-	return m;
-}
-
-ProtobufCBinaryData
-tpi_onnx_bytes(struct tp_str s)
-{
-	/* protobuf-c reads it only; its types know no const. */
-	union {
-		const char *s;
-		uint8_t *data;
-	} u = {.s = s.s};
-
-	return (ProtobufCBinaryData){s.len, u.data};
+	return tpi_onnx_message_in(&o->arena, desc);
 }
 
 /* A place for the payload of an entry, not yet tied to a field. */

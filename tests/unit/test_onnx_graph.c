@@ -16,8 +16,7 @@ static struct tpi_onnx_retype
 change(const void *scope, const char *name, enum tp_dtype to)
 {
 	return (struct tpi_onnx_retype){
-	    .scope = scope,
-	    .name = tp_str(name),
+	    .at = {scope, tp_str(name)},
 	    .entry = tp_str(name),
 	    .from = TP_DTYPE_F32,
 	    .to = to,
