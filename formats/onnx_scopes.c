@@ -93,7 +93,8 @@ tpi_onnx_scopes_show(
 
 	if (!tp_map_find(&s->scopes, key, &c))
 		return TP_OK;
-	for (; !rc && c != TP_NONE; c = s->next_in_scope[c])
+	for (c = s->first_in_scope[c]; !rc && c != TP_NONE;
+	     c = s->next_in_scope[c])
 		rc = set_active(s, s->name_of[c], c, err);
 	return rc;
 }

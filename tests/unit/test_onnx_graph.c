@@ -228,6 +228,31 @@ test_inner_graphs(void **state)
 	}
 }
 
+/* Scopes with several changes each, in an order that is not theirs. */
+static void
+test_scopes_of_several(void **state)
+{
+	static const char *const used[] = {"w", "v", "k"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(used); i++) {
+		TpOnnx__GraphProto *g = graph_with_w(), *a = build_graph();
+		struct tpi_onnx_retype changes[3];
+
+		BUILD_ADD(g->initializer, g->n_initializer,
+		    build_tensor("v", FLOAT, SHAPE(2)));
+		BUILD_ADD(a->initializer, a->n_initializer,
+		    build_tensor("k", FLOAT, SHAPE(2)));
+		add_node(a, build_node("Relu", used[i], "y"));
+		add_node(g, build_if(a, build_graph()));
+		changes[0] = change(g, "w", TP_DTYPE_F16);
+		changes[1] = change(g, "v", TP_DTYPE_F16);
+		changes[2] = change(a, "k", TP_DTYPE_F16);
+		assert_verdict(build_model(8, 17, g), changes, 3,
+		    "node 'y' (Relu)", used[i]);
+	}
+}
+
 static void
 test_names_that_hide(void **state)
 {
@@ -382,6 +407,7 @@ main(void)
 	    cmocka_unit_test(test_types_that_are_written_down),
 	    cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_inner_graphs),
+	    cmocka_unit_test(test_scopes_of_several),
 	    cmocka_unit_test(test_names_that_hide),
 	    cmocka_unit_test(test_captured_as_an_output),
 	    cmocka_unit_test(test_functions),
