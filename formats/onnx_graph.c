@@ -43,14 +43,6 @@ bytes(const ProtobufCBinaryData *b)
  * ---- versions ----
  */
 
-/* "" and "ai.onnx" both name the operators of ONNX itself. */
-static bool
-is_default(const ProtobufCBinaryData *domain)
-{
-	return domain->len == 0 ||
-	       tp_str_cmp(bytes(domain), TP_STR("ai.onnx")) == 0;
-}
-
 /* Do the operators of a model or function know the dtype? */
 static enum tp_status
 check_opsets(TpOnnx__OperatorSetIdProto *const *opsets, size_t n,
@@ -59,7 +51,7 @@ check_opsets(TpOnnx__OperatorSetIdProto *const *opsets, size_t n,
 	struct tp_onnx_since since = tp_onnx_since(c->to);
 
 	for (size_t i = 0; i < n; i++)
-		if (is_default(&opsets[i]->domain) &&
+		if (tpi_onnx_is_default(opsets[i]->domain) &&
 		    opsets[i]->version < since.opset)
 			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 			    "tensor '%s': the graph has opset %" PRId64

@@ -17,12 +17,17 @@ tpi_onnx_str(ProtobufCBinaryData b)
 }
 
 bool
+tpi_onnx_is_default(ProtobufCBinaryData domain)
+{
+	return !domain.len ||
+	       !tp_str_cmp(tpi_onnx_str(domain), TP_STR("ai.onnx"));
+}
+
+bool
 tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type)
 {
-	struct tp_str domain = tpi_onnx_str(node->domain);
-
-	return !tp_str_cmp(tpi_onnx_str(node->op_type), op_type) &&
-	       (!domain.len || !tp_str_cmp(domain, TP_STR("ai.onnx")));
+	return tpi_onnx_is_default(node->domain) &&
+	       !tp_str_cmp(tpi_onnx_str(node->op_type), op_type);
 }
 
 TpOnnx__AttributeProto *

@@ -13,6 +13,9 @@
 /* A bytes field as a string: "" when it is absent. */
 struct tp_str tpi_onnx_str(ProtobufCBinaryData b);
 
+/* "" and "ai.onnx" both name the operators of ONNX itself. */
+bool tpi_onnx_is_default(ProtobufCBinaryData domain);
+
 /* True if that is the name of an operator of the default domain. */
 bool tpi_onnx_is_op(const TpOnnx__NodeProto *node, struct tp_str op_type);
 

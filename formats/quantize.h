@@ -8,6 +8,7 @@
  *	quantize_measure.c  what is lost
  *	quantize_stream.c   codes, scales and zero points as streams
  *	quantize_record.c   what belongs together, as metadata
+ *	quantize_graph.c    what belongs together, as nodes of a graph
  *	quantize_reader.c   the reader they belong to
  *
  * Scales of a whole tensor and of channels are kept. Those of blocks, of which
@@ -30,6 +31,7 @@ struct tpi_narrow {
 	struct tp_recipe recipe;
 	struct tp_quant_grid grid;
 	struct tp_quant_groups groups;
+	enum tp_dtype scale_dtype;
 	float *scale; /* of all groups, unless by_chunk */
 	int16_t *zero;
 	bool (*proceed)(void *ctx);

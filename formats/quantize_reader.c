@@ -9,8 +9,11 @@
 
 #include <string.h>
 
-#include "dequantize.h"
 #include "tp/parallel.h"
+#include "tp/shape.h"
+
+#include "dequantize.h"
+#include "quantize_graph.h"
 
 #include "banned.h"
 
@@ -36,6 +39,7 @@ struct quantized {
 	size_t *first_of; /* for each storage: entry seen first, or TP_NONE */
 	struct computed *computed;
 	size_t n_kept_storages, n_computed;
+	struct tpi_quantize_graph *graph; /* NULL: there is none to keep */
 };
 
 static enum tp_status
@@ -69,6 +73,10 @@ quantized_attach(struct tp_reader *r, size_t i, struct tp_err *err)
 	struct quantized *q = r->priv;
 	size_t k = 0;
 
+	if (q->graph &&
+	    !tp_str_cmp(r->attachments[i].name, TP_STR(TP_ATTACHMENT_ONNX)))
+		return tpi_quantize_graph_attach(
+		    q->graph, &r->arena, &r->attachments[i], err);
 	while (tp_str_cmp(
 	    tp_reader_attachment_name(q->inner, k), r->attachments[i].name))
 		k++;
@@ -89,6 +97,8 @@ quantized_close(struct tp_reader *r)
 		if (n->zero)
 			tp_mem_free(r->alloc, n->zero, count, sizeof(int16_t));
 	}
+	if (q)
+		tpi_quantize_graph_close(q->graph);
 }
 
 static const struct tp_format quantized_format = {
@@ -119,6 +129,42 @@ keep_scales(struct tpi_narrow *n, struct tp_err *err)
 	return n->scale && n->zero ? TP_OK : no_memory(err);
 }
 
+/* Ask for a recipe; see that it is one. */
+static enum tp_status
+ask_recipe(
+    struct quantized *q, size_t i, struct tp_recipe *recipe, struct tp_err *err)
+{
+	const struct tp_entry *e = tp_reader_entry(q->inner, i);
+	enum tp_status rc;
+
+	if (q->graph)
+		recipe->why = tpi_quantize_graph_why(q->graph, i);
+	rc = q->options.recipe(q->options.ctx, q->inner, i, recipe, err);
+	if (rc || !recipe->scheme)
+		return rc;
+	if (!is_real(e->dtype) || e->n_elems == 0)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': elements of dtype %s cannot be narrowed",
+		    TP_BRIEF(e->name), tp_dtype_name(e->dtype));
+	if (recipe->why)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET, "tensor '%s': %s",
+		    TP_BRIEF(e->name), recipe->why);
+	if (recipe->calibrate == TP_CALIBRATE_PERCENTILE &&
+	    (recipe->per == TP_PER_BLOCK || !(recipe->percentile > 0) ||
+		recipe->percentile > 100))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': no percentile of blocks, or of %g",
+		    TP_BRIEF(e->name), recipe->percentile);
+	if (recipe->axis == TP_AXIS_AUTO && q->graph)
+		recipe->axis =
+		    tpi_quantize_graph_axis(q->graph, i, recipe->per);
+	else if (recipe->axis == TP_AXIS_AUTO)
+		recipe->axis =
+		    recipe->per == TP_PER_BLOCK && e->rank ? e->rank - 1 : 0;
+	return q->graph ? tpi_quantize_graph_check(q->graph, recipe, err)
+			: TP_OK;
+}
+
 /* Ask, and get ready to measure. */
 static enum tp_status
 ask(struct quantized *q, size_t i, struct tp_err *err)
@@ -136,19 +182,9 @@ ask(struct quantized *q, size_t i, struct tp_err *err)
 		recipe->why = "it is the scale or zero point of another";
 		return TP_OK;
 	}
-	rc = q->options.recipe(q->options.ctx, q->inner, i, recipe, err);
+	rc = ask_recipe(q, i, recipe, err);
 	if (rc || !recipe->scheme)
 		return rc;
-	if (!is_real(e->dtype) || e->n_elems == 0)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "tensor '%s': elements of dtype %s cannot be narrowed",
-		    TP_BRIEF(e->name), tp_dtype_name(e->dtype));
-	if (recipe->calibrate == TP_CALIBRATE_PERCENTILE &&
-	    (recipe->per == TP_PER_BLOCK || !(recipe->percentile > 0) ||
-		recipe->percentile > 100))
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "tensor '%s': no percentile of blocks, or of %g",
-		    TP_BRIEF(e->name), recipe->percentile);
 	*n = (struct tpi_narrow){
 	    .alloc = q->options.alloc,
 	    .r = q->inner,
@@ -159,7 +195,10 @@ ask(struct quantized *q, size_t i, struct tp_err *err)
 	    .proceed = q->options.proceed,
 	    .ctx = q->options.ctx,
 	    .max_memory = q->options.max_memory,
+	    .scale_dtype = recipe->scheme->scale,
 	};
+	if (q->graph && !tpi_narrow_casts(n))
+		n->scale_dtype = TP_DTYPE_F32;
 	if (tpi_narrow_casts(n))
 		return TP_OK;
 	rc = tp_quant_groups_init(&n->groups, e->shape, e->rank, recipe->per,
@@ -366,39 +405,39 @@ add_computed(struct tp_reader *r, struct quantized *q, size_t i,
 	return rc;
 }
 
-/* Name and shape of a part. */
+/* The name of a part, where no graph gives it. */
 static enum tp_status
 name_part(struct tp_reader *r, const struct tpi_narrow *n,
     enum tpi_narrow_part part, struct tp_entry *e, struct tp_err *err)
 {
 	struct tp_str suffix =
 	    part == TPI_SCALES ? TP_STR("_scale") : TP_STR("_zero_point");
-	int64_t *shape;
-	char *name;
+	char *name = tpi_arena_array(&r->arena, e->name.len + suffix.len, 1);
 
-	if (part == TPI_CODES)
-		return TP_OK;
-	name = tpi_arena_array(&r->arena, e->name.len + suffix.len, 1);
-	shape = tpi_arena_array(&r->arena, e->rank + 1, sizeof(*shape));
-	if (!name || !shape)
+	if (!name)
 		return no_memory(err);
 	memcpy(name, e->name.s, e->name.len);
 	memcpy(name + e->name.len, suffix.s, suffix.len);
 	e->name = (struct tp_str){name, e->name.len + suffix.len};
-	if (tp_reader_find(n->r, e->name) != TP_NONE)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "tensor '%s' is there already; it would be a part of '%s'",
-		    TP_BRIEF(e->name), TP_BRIEF(n->e->name));
-	for (unsigned d = 0; d < e->rank; d++)
-		shape[d] = e->shape[d];
-	if (n->recipe.per == TP_PER_BLOCK) {
-		shape[n->recipe.axis] = (int64_t)n->groups.n_blocks;
-	} else {
-		e->rank = n->recipe.per == TP_PER_CHANNEL ? 1 : 0;
+	if (tp_reader_find(n->r, e->name) == TP_NONE)
+		return TP_OK;
+	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+	    "tensor '%s' is there already; it would be a part of '%s'",
+	    TP_BRIEF(e->name), TP_BRIEF(n->e->name));
+}
+
+/* The shape of scales and zero points, where no graph gives it. */
+static void
+shape_part(const struct tpi_narrow *n, unsigned *rank, int64_t *shape)
+{
+	*rank = n->recipe.per == TP_PER_BLOCK	  ? n->e->rank
+		: n->recipe.per == TP_PER_CHANNEL ? 1
+						  : 0;
+	if (n->recipe.per == TP_PER_CHANNEL)
 		shape[0] = (int64_t)n->groups.n_groups;
-	}
-	e->shape = shape;
-	return TP_OK;
+	for (unsigned d = 0; n->recipe.per == TP_PER_BLOCK && d < *rank; d++)
+		shape[d] = d == n->recipe.axis ? (int64_t)n->groups.n_blocks
+					       : n->e->shape[d];
 }
 
 static enum tp_status
@@ -406,20 +445,37 @@ add_part(struct tp_reader *r, struct quantized *q, size_t i, size_t twin,
     enum tpi_narrow_part part, struct tp_err *err)
 {
 	const struct tpi_narrow *n = &q->narrows[i];
+	int64_t shape[TP_MAX_RANK];
 	struct tp_entry e = {.name = n->e->name,
 	    .dtype = tpi_narrow_dtype(n, part),
 	    .rank = n->e->rank,
-	    .shape = n->e->shape};
+	    .shape = part == TPI_CODES ? n->e->shape : shape};
 	enum tp_status rc = TP_OK;
 
 	if (e.dtype == TP_DTYPE_NONE)
 		return TP_OK;
 	if (twin == i)
 		rc = add_computed(r, q, i, part, err);
-	if (!rc)
+	if (q->graph)
+		tpi_quantize_graph_name(q->graph, i, part, &e);
+	else if (!rc && part != TPI_CODES)
 		rc = name_part(r, n, part, &e, err);
+	if (q->graph && part != TPI_CODES)
+		tpi_quantize_graph_shape(q->graph, n, &e.rank, shape);
+	else if (part != TPI_CODES)
+		shape_part(n, &e.rank, shape);
 	e.storage = q->storages[twin * TPI_N_PARTS + part];
 	return rc ? rc : tpi_reader_add(r, &e, TP_NO_OFFSET, err);
+}
+
+static enum tp_status
+add_kept(struct tp_reader *r, struct quantized *q, size_t i, struct tp_err *err)
+{
+	struct tp_entry e = *tp_reader_entry(q->inner, i);
+
+	if (q->graph)
+		tpi_quantize_graph_name(q->graph, i, TPI_CODES, &e);
+	return tpi_reader_add(r, &e, TP_NO_OFFSET, err);
 }
 
 /* Codes, scales and zero points, one after the other. */
@@ -452,10 +508,8 @@ add_entries(struct tp_reader *r, struct quantized *q, struct tp_err *err)
 
 	for (size_t i = 0; !rc && i < q->n; i++) {
 		q->place[i] = r->n_entries;
-		rc = q->items[i].recipe.scheme
-			 ? add_narrowed(r, q, i, err)
-			 : tpi_reader_add(r, tp_reader_entry(q->inner, i),
-			       TP_NO_OFFSET, err);
+		rc = q->items[i].recipe.scheme ? add_narrowed(r, q, i, err)
+					       : add_kept(r, q, i, err);
 	}
 	/* Quantizers that were there before, their tensors renumbered. */
 	for (size_t i = 0; !rc && i < q->n; i++) {
@@ -483,7 +537,8 @@ add_attachments(struct tp_reader *r, const struct quantized *q, bool any,
 	for (size_t i = 0; !rc && i < q->inner->n_attachments; i++) {
 		struct tp_str name = q->inner->attachments[i].name;
 
-		if (!any || tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
+		if (!any || q->graph ||
+		    tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
 			rc = tpi_reader_add_attachment(r, name, err);
 	}
 	return rc;
@@ -497,9 +552,11 @@ build(struct tp_reader *r, struct quantized *q, struct tp_err *err)
 
 	for (size_t i = 0; i < q->n; i++)
 		any |= q->items[i].recipe.scheme != NULL;
+	if (!rc && q->graph)
+		rc = tpi_quantize_graph_change(q->graph, q->narrows, q->n, err);
 	if (!rc)
 		rc = add_entries(r, q, err);
-	if (!rc && any)
+	if (!rc && any && !q->graph)
 		rc = tpi_quantize_record(r, q->narrows, q->place, q->n, err);
 	if (!rc)
 		rc = add_attachments(r, q, any, err);
@@ -566,7 +623,11 @@ tp_quantize_reader(struct tp_reader *inner,
 	r->format = &quantized_format;
 	q = new_quantized(r, inner, options);
 	r->priv = q;
-	rc = q ? decide(q, err) : no_memory(err);
+	rc = q ? TP_OK : no_memory(err);
+	if (!rc && options->keep_graph && tpi_has_graph(inner))
+		rc = tpi_quantize_graph_open(&q->graph, inner, &r->arena, err);
+	if (!rc)
+		rc = decide(q, err);
 	if (!rc)
 		rc = build(r, q, err);
 	if (rc) {

@@ -42,7 +42,7 @@ tpi_narrow_dtype(const struct tpi_narrow *n, enum tpi_narrow_part part)
 	case TPI_CODES:
 		return s->dtype;
 	case TPI_SCALES:
-		return s->scale;
+		return n->scale_dtype;
 	case TPI_ZEROS:
 		if (s->scale == TP_DTYPE_NONE ||
 		    (n->grid.symmetric && n->grid.zero == 0))
@@ -127,7 +127,7 @@ pack_groups(struct narrow_stream *s, const float *scale, const int16_t *zero,
 		pack_codes(s, s->codes, n);
 		return TP_OK;
 	}
-	if (s->n->recipe.scheme->scale == TP_DTYPE_F16)
+	if (s->n->scale_dtype == TP_DTYPE_F16)
 		return pack_halves(s, scale, n, err);
 	pack_scales(s, scale, n);
 	return TP_OK;

@@ -69,7 +69,7 @@ static const struct cli_option options[] = {
 	.help = "what has a scale of its own (default channel)", .choices = pers},
     {CLI_INT, 0, "axis", "N", &opt_axis,
 	.help = "the axis of channels and blocks; from the end if negative (default "
-	"0, of blocks the last)", .min = -64, .max = 63},
+	"0, of blocks the last; in graphs as the consumers want it)", .min = -64, .max = 63},
     {CLI_INT, 0, "block", "N", &opt_block,
 	.help = "elements of a block (default 32)", .min = 1, .max = INT32_MAX},
     {CLI_FLAG, 0, "symmetric", NULL, &opt_symmetric,
@@ -180,9 +180,9 @@ check(void)
 	selection.block = s->block	   ? s->block
 			  : opt_block >= 0 ? (uint64_t)opt_block
 					   : 32;
-	selection.axis = opt_axis != INT64_MAX		 ? opt_axis
-			 : selection.per == TP_PER_BLOCK ? -1
-							 : 0;
+	/* The rows of ggml's schemes are along the last axis. */
+	selection.auto_axis = opt_axis == INT64_MAX && !s->block;
+	selection.axis = s->block ? -1 : opt_axis;
 	selection.symmetric =
 	    opt_symmetric || (s->symmetric && !opt_asymmetric);
 	selection.min_elements = (uint64_t)opt_min_elements;
@@ -196,8 +196,8 @@ static const struct cli_app app = {
     .synopsis = "[options] INPUT OUTPUT",
     .summary =
 	"Narrow the weights of a model and tell, for each tensor, what was "
-	"lost. Floats of two and more axes are narrowed, all else is kept. The "
-	"output is native or safetensors. --dequantize makes floats again.",
+	"lost. Floats of two and more axes are narrowed, all else is kept. From "
+	"ONNX to ONNX the graph goes along. --dequantize makes floats again.",
     .options = options,
     .min_args = 2,
     .max_args = 2,
@@ -208,6 +208,7 @@ struct job {
 	const char *input, *output;
 	struct tp_reader *reader, *quantized;
 	struct tp_transfer *transfer;
+	const char *format;
 	uint64_t progress;
 	struct tp_err err;
 	const char *err_path;
@@ -242,26 +243,28 @@ proceed(void *ctx)
 	return !cli_stopped();
 }
 
-/* The format the output will have, and whether this tool can write it. */
+/* The format that the output will have. */
 static int
-check_format(struct job *j, bool *records)
+find_format(struct job *j)
 {
 	const struct tp_format *f =
 	    opt_to ? tp_format_find(opt_to) : tp_format_for_path(j->output);
-	const char *name = f ? tp_format_name(f) : "";
 
-	*records = !strcmp(name, "native");
-	if (*records || !strcmp(name, "safetensors"))
-		return CLI_OK;
-	if (!f)
+	if (!f) {
 		tp_fail(&j->err, TP_EARG, TP_NO_OFFSET,
 		    "the name %s tells no format", j->output);
-	else
-		tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s models cannot be written by this tool; native and "
-		    "safetensors can",
-		    name);
-	return fail(j, NULL);
+		return fail(j, NULL);
+	}
+	j->format = tp_format_name(f);
+	return CLI_OK;
+}
+
+/* What the format has to hold what belongs together: else it is metadata. */
+static void
+set_form(const struct job *j, struct tp_quantize_options *o)
+{
+	o->records = !strcmp(j->format, "native");
+	o->keep_graph = !strcmp(j->format, "onnx");
 }
 
 /* Known layouts of other tools are better refused than half read. */
@@ -293,11 +296,18 @@ dequantize(struct job *j)
 	size_t n = 0;
 	int rc;
 
+	set_form(j, &o);
 	if (tp_open(j->input, &open, &j->reader, &j->err))
 		return fail(j, j->input);
 	rc = refuse_foreign(j);
 	if (rc)
 		return rc;
+	if (o.keep_graph && tp_reader_n_attachments(j->reader)) {
+		tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "--dequantize does not keep graphs yet; native and "
+		    "safetensors take the weights alone");
+		return fail(j, j->input);
+	}
 	if (tp_dequantize_reader(j->reader, &o, &j->quantized, &j->err))
 		return fail(j, j->input);
 	for (size_t i = 0; (item = tp_quantized_item(j->quantized, i)); i++)
@@ -308,19 +318,19 @@ dequantize(struct job *j)
 }
 
 static int
-quantize(struct job *j, bool records)
+quantize(struct job *j)
 {
 	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
 	struct tp_quantize_options o = {
 	    .recipe = select_recipe,
 	    .accept = select_accept,
 	    .ctx = &selection,
-	    .records = records,
 	    .max_memory = cli_common.max_memory,
 	    .n_threads = (unsigned)cli_common.threads,
 	    .proceed = proceed,
 	};
 
+	set_form(j, &o);
 	if (tp_open(j->input, &open, &j->reader, &j->err))
 		return fail(j, j->input);
 	if (tp_quantize_reader(j->reader, &o, &j->quantized, &j->err)) {
@@ -416,13 +426,12 @@ write_output(struct job *j)
 static int
 run(struct job *j)
 {
-	bool records = false;
-	int rc = check_format(j, &records);
+	int rc = find_format(j);
 
 	if (!rc)
 		rc = check_output(j);
 	if (!rc)
-		rc = opt_dequantize ? dequantize(j) : quantize(j, records);
+		rc = opt_dequantize ? dequantize(j) : quantize(j);
 	if (!rc)
 		rc = plan(j);
 	if (!rc)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// onnxruntime.js MODEL OTHER... [-- INPUT=1,512 | INPUT:16000]... - does ONNX
-// Runtime load each OTHER, and compute from it what it computes from MODEL, bit
-// for bit? An input has the sizes given, 1 for those that the model leaves
+// onnxruntime.js [--sqnr DB] MODEL OTHER... [-- INPUT=1,512 | INPUT:16000]... -
+// does ONNX Runtime load each OTHER, and compute from it what it computes from
+// MODEL, bit for bit, or with errors DB decibels below all outputs? An input has the sizes given, 1 for those that the model leaves
 // open; its numbers are small and always the same, or the one after the colon.
 'use strict';
 const ort = require('onnxruntime-node');
@@ -35,21 +35,47 @@ async function outputs(path, shapes, values) {
 	for (const input of s.inputMetadata)
 		feeds[input.name] = feed(input, shapes, values);
 	const result = await s.run(feeds);
-	const text = s.outputNames.map(name => {
-		const data = result[name].data;
-		const bytes = Buffer.from(data.buffer, data.byteOffset,
-		    data.byteLength);
-
-		return `${name} [${result[name].dims}] ${bytes.toString('hex')}`;
-	});
 	await s.release();
-	return text.join('\n');
+	return s.outputNames.map(name => [name, result[name]]);
+}
+
+function exactly(want, got) {
+	const text = all => all.map(([name, t]) => {
+		const bytes = Buffer.from(t.data.buffer, t.data.byteOffset,
+		    t.data.byteLength);
+
+		return `${name} [${t.dims}] ${bytes.toString('hex')}`;
+	}).join('\n');
+
+	return text(want) === text(got) ? '' : 'other outputs';
+}
+
+function nearly(want, got, sqnr) {
+	let signal = 0, noise = 0;
+
+	for (const i of want.keys()) {
+		const a = want[i][1], b = got[i][1];
+
+		if (want[i][0] !== got[i][0] || `${a.dims}` !== `${b.dims}`)
+			return 'other outputs';
+		for (const k of a.data.keys()) {
+			const x = Number(a.data[k]), y = Number(b.data[k]);
+
+			signal += x * x;
+			noise += (x - y) * (x - y);
+		}
+	}
+	const db = 10 * Math.log10(signal / noise);
+
+	console.log(`outputs: sqnr ${db.toFixed(1)} dB`);
+	return signal > 0 && db >= sqnr ? '' : `sqnr below ${sqnr} dB`;
 }
 
 async function main(args) {
 	const at = args.indexOf('--');
 	const models = at < 0 ? args : args.slice(0, at);
 	const shapes = {}, values = {};
+	const sqnr = models[0] === '--sqnr' ? Number(models.splice(0, 2)[1]) : 0;
 	let failed = models.length < 2;
 
 	for (const arg of at < 0 ? [] : args.slice(at + 1)) {
@@ -63,9 +89,13 @@ async function main(args) {
 	const want = await outputs(models[0], shapes, values);
 	for (const model of models.slice(1)) {
 		try {
-			if (await outputs(model, shapes, values) === want)
+			const got = await outputs(model, shapes, values);
+			const wrong = sqnr ? nearly(want, got, sqnr) :
+			    exactly(want, got);
+
+			if (!wrong)
 				continue;
-			console.log(`FAIL ${model}: other outputs`);
+			console.log(`FAIL ${model}: ${wrong}`);
 		} catch (error) {
 			console.log(`FAIL ${model}: ${error.message}`);
 		}

@@ -28,6 +28,7 @@ why_kept(const struct selection *s, const struct tp_entry *e)
 	if (tp_dtype_bits(e->dtype) <= tp_dtype_bits(s->scheme->dtype))
 		return "it is not wider than the scheme";
 	if (s->per != TP_PER_TENSOR && s->scheme->scale != TP_DTYPE_NONE &&
+	    !s->auto_axis &&
 	    (s->axis >= (int64_t)e->rank || s->axis < -(int64_t)e->rank))
 		return "it has no such axis";
 	/* ggml's rows are whole blocks. */
@@ -44,8 +45,11 @@ select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
 	const struct selection *s = ctx;
 	const struct tp_entry *e = tp_reader_entry(r, entry);
 
+	const char *why = why_kept(s, e);
+
 	(void)err;
-	recipe->why = why_kept(s, e);
+	if (why)
+		recipe->why = why;
 	if (recipe->why)
 		return TP_OK;
 	recipe->scheme = s->scheme;
@@ -56,7 +60,9 @@ select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
 	recipe->per = s->per;
 	recipe->calibrate = s->calibrate;
 	recipe->percentile = s->percentile;
-	if (s->per != TP_PER_TENSOR)
+	if (s->per != TP_PER_TENSOR && s->auto_axis)
+		recipe->axis = TP_AXIS_AUTO;
+	else if (s->per != TP_PER_TENSOR)
 		recipe->axis =
 		    (unsigned)(s->axis < 0 ? s->axis + e->rank : s->axis);
 	if (s->per == TP_PER_BLOCK)

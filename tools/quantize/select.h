@@ -13,7 +13,8 @@ struct selection {
 	const struct tp_scheme *scheme;
 	bool symmetric;
 	enum tp_quant_per per;
-	int64_t axis; /* negative: from the end */
+	bool auto_axis;
+	int64_t axis; /* else; negative: from the end */
 	uint64_t block;
 	enum tp_calibrate calibrate;
 	double percentile;

@@ -17,6 +17,7 @@
 #ifndef TP_QUANTIZED_H
 #define TP_QUANTIZED_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,13 +34,20 @@ enum tp_calibrate {
 	TP_CALIBRATE_MSE,	 /* the range whose squared error is least */
 };
 
+/*
+ * The axis that those who use a weight in a graph that is kept make the best of:
+ * of a Conv the first, of a MatMul's second operand the last, …; for blocks the
+ * one that is summed over. Without a graph the first, for blocks the last.
+ */
+#define TP_AXIS_AUTO UINT_MAX
+
 /* What is to become of an entry. */
 struct tp_recipe {
 	const struct tp_scheme *scheme; /* NULL: it is kept as it is */
 	const char *why;		/* it is kept; a string that stays */
 	bool symmetric;
 	enum tp_quant_per per;
-	unsigned axis;
+	unsigned axis; /* TP_AXIS_AUTO: see below */
 	uint64_t block;
 	enum tp_calibrate calibrate;
 	double percentile;   /* 0 < it <= 100; asymmetric: on each side */
@@ -60,7 +68,10 @@ struct tp_quantized_item {
 	uint64_t nbytes_before, nbytes_after; /* scales and zero points too */
 };
 
-/* Fill in the recipe, which arrives as zeros. A failure ends it all. */
+/*
+ * Fill in the recipe, which arrives as zeros, but for `why` where a graph that is
+ * kept allows no scheme: then there must be none. A failure ends it all.
+ */
 typedef enum tp_status tp_recipe_fn(void *ctx, const struct tp_reader *r,
     size_t entry, struct tp_recipe *recipe, struct tp_err *err);
 /* NULL, or why an entry that was measured is to be kept after all. */
@@ -76,6 +87,13 @@ struct tp_quantize_options {
 	 * hold; else in metadata: TP_QUANTIZED_KEY, a JSON object.
 	 */
 	bool records;
+	/*
+	 * Change the model's ONNX graph, if it has one, so that it computes with
+	 * what is narrowed (or widened): nodes come in front of those that use
+	 * the weights (or go). The graph says what belongs together then, and
+	 * scales are f32. Else the graph is left out when anything changes.
+	 */
+	bool keep_graph;
 	uint64_t max_memory; /* 0: 64 MiB */
 	unsigned n_threads;  /* 0: one for each processor */
 	const struct tp_alloc *alloc;
@@ -87,8 +105,9 @@ struct tp_quantize_options {
 
 /*
  * TP_ERANGE names the tensor and index of a value that is not finite;
- * TP_EUNSUPPORTED: a scale's name is taken, or blocks across a tensor do not
- * fit into memory. An attached graph is left out when anything is narrowed.
+ * TP_EUNSUPPORTED: a scale's name is taken, blocks across a tensor do not fit
+ * into memory, or the opset of the graph that is kept has no such scheme and
+ * cannot be raised.
  */
 TP_API TP_NODISCARD enum tp_status tp_quantize_reader(struct tp_reader *r,
     const struct tp_quantize_options *options, struct tp_reader **out,
@@ -98,8 +117,7 @@ TP_API TP_NODISCARD enum tp_status tp_quantize_reader(struct tp_reader *r,
  * The reverse: what has scales, and what metadata says was cast, becomes f32.
  * Of a recipe only `why` is looked at: it is kept. TP_EUNSUPPORTED for codes,
  * scales and zero points of other widths than tp_quantize_reader makes;
- * TP_EFORMAT for metadata that does not fit the model. An attached graph is
- * left out when anything is widened.
+ * TP_EFORMAT for metadata that does not fit the model.
  */
 TP_API TP_NODISCARD enum tp_status tp_dequantize_reader(struct tp_reader *r,
     const struct tp_quantize_options *options, struct tp_reader **out,

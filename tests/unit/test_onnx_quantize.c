@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* onnx_quantize_*.c: what becomes of a graph whose weights are narrowed */
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+#include "tp/onnx.h"
+#include "tp/quantized.h"
+#include "tp/transfer.h"
+
+#include "support/fail_alloc.h"
+#include "support/onnx_build.h"
+#include "support/onnx_files.h"
+#include "support/onnx_text.h"
+
+#define FLOAT 1
+#define GRAPH 5
+#define LARGEST 64
+
+/* ---- making models ---- */
+
+/* Numbers that are all different, some of them negative. */
+static TpOnnx__TensorProto *
+with_values(TpOnnx__TensorProto *t)
+{
+	size_t n = 1;
+	float v[LARGEST];
+
+	for (size_t i = 0; i < t->n_dims; i++)
+		n *= (size_t)t->dims[i];
+	assert_true(n <= LARGEST);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (float)i * (i % 2 ? -0.25f : 1) + 0.125f;
+	t->has_raw_data = 1;
+	t->raw_data.len = n * sizeof(float);
+	t->raw_data.data = build_take(t->raw_data.len);
+	memcpy(t->raw_data.data, v, t->raw_data.len);
+	return t;
+}
+
+static void
+add_weight(
+    TpOnnx__GraphProto *g, const char *name, size_t rank, const int64_t *dims)
+{
+	BUILD_ADD(g->initializer, g->n_initializer,
+	    with_values(build_tensor(name, FLOAT, rank, dims)));
+}
+
+static void
+add_constant(
+    TpOnnx__GraphProto *g, const char *name, size_t rank, const int64_t *dims)
+{
+	TpOnnx__NodeProto *node = build_node("Constant", "", name);
+
+	build_attribute(node, "value", 4)->t =
+	    with_values(build_tensor(NULL, FLOAT, rank, dims));
+	BUILD_ADD(g->node, g->n_node, node);
+}
+
+static TpOnnx__NodeProto *
+add_node(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
+    const char *output)
+{
+	TpOnnx__NodeProto *node = build_node(op_type, inputs, output);
+
+	BUILD_ADD(g->node, g->n_node, node);
+	return node;
+}
+
+static void
+add_int(TpOnnx__NodeProto *node, const char *name, int64_t value)
+{
+	TpOnnx__AttributeProto *a = build_attribute(node, name, 2);
+
+	a->has_i = 1;
+	a->i = value;
+}
+
+static TpOnnx__GraphProto *
+new_graph(void)
+{
+	build_reset();
+	return build_graph();
+}
+
+/* ---- narrowing them ---- */
+
+struct wish {
+	const char *scheme;
+	enum tp_quant_per per;
+	bool asymmetric;
+	unsigned axis; /* of no meaning unless fixed */
+	bool fixed;
+};
+
+/* A tp_recipe_fn: all that may be narrowed is. */
+static enum tp_status
+choose(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *recipe, struct tp_err *err)
+{
+	const struct wish *w = ctx;
+
+	(void)err;
+	if (recipe->why)
+		return TP_OK;
+	recipe->why = "small";
+	if (tp_reader_entry(r, entry)->rank < 2)
+		return TP_OK;
+	*recipe = (struct tp_recipe){.scheme = tp_scheme_find(w->scheme),
+	    .symmetric = !w->asymmetric,
+	    .per = w->per,
+	    .axis = w->fixed ? w->axis : TP_AXIS_AUTO,
+	    .block = w->per == TP_PER_BLOCK ? 2 : 0};
+	if (recipe->scheme->scale == TP_DTYPE_NONE)
+		recipe->per = TP_PER_TENSOR;
+	return TP_OK;
+}
+
+static void
+save(const char *path, const TpOnnx__ModelProto *m)
+{
+	size_t n = protobuf_c_message_get_packed_size(&m->base);
+	uint8_t *packed = malloc(n + 1);
+
+	assert_non_null(packed);
+	protobuf_c_message_pack(&m->base, packed);
+	write_file(path, packed, n);
+	free(packed);
+}
+
+static void
+no_problem(void *ctx, bool is_error, struct tp_str scope, const char *message)
+{
+	(void)ctx;
+	(void)scope;
+	if (is_error)
+		fail_msg("%s", message);
+}
+
+/* From `from` to `to`; the new reader, if it is asked for, stays open. */
+static enum tp_status
+narrow_file(const char *from, const char *to, struct wish *w,
+    const struct tp_alloc *alloc, struct tp_err *err)
+{
+	struct tp_quantize_options o = {.recipe = choose,
+	    .ctx = w,
+	    .keep_graph = true,
+	    .n_threads = 1,
+	    .alloc = alloc};
+	struct tp_transfer_options to_options = {
+	    .create = {.force = true, .sync = TP_SYNC_NEVER, .alloc = alloc},
+	    .n_threads = 1};
+	struct tp_open_options open = {.alloc = alloc};
+	struct tp_reader *r = NULL, *q = NULL;
+	struct tp_transfer *t = NULL;
+	enum tp_status rc = tp_open(from, &open, &r, err);
+
+	if (!rc)
+		rc = tp_quantize_reader(r, &o, &q, err);
+	if (!rc)
+		rc = tp_transfer_plan(&q, 1, to, &to_options, &t, err);
+	if (!rc)
+		rc = tp_transfer_run(t, err);
+	if (!rc)
+		rc = tp_transfer_verify(t, err);
+	tp_transfer_free(t);
+	tp_close(q);
+	tp_close(r);
+	return rc;
+}
+
+/* The graph that comes out, which is a valid one. */
+static TpOnnx__ModelProto *
+narrowed(const TpOnnx__ModelProto *m, struct wish w)
+{
+	const char *in = temp_path(&test_dir, "in.onnx");
+	const char *out = temp_path(&test_dir, "out.onnx");
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = NULL;
+
+	save(in, m);
+	if (narrow_file(in, out, &w, NULL, &err))
+		fail_msg("%s: %s", w.scheme, err.msg);
+	assert_int_equal(tp_open(out, NULL, &r, &err), TP_OK);
+	assert_int_equal(tp_onnx_check(r, no_problem, NULL, &err), TP_OK);
+	tp_close(r);
+	return onnx_unpack(out);
+}
+
+static void
+drop(TpOnnx__ModelProto *m)
+{
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+}
+
+static void
+assert_text(const TpOnnx__ModelProto *m, const char *want)
+{
+	struct onnx_text got = {.n = 0};
+
+	onnx_text_graph(&got, m->graph);
+	assert_string_equal(got.s, want);
+}
+
+static void
+assert_becomes(
+    TpOnnx__GraphProto *g, int64_t opset, struct wish w, const char *want)
+{
+	TpOnnx__ModelProto *m;
+
+	if (!g->n_input)
+		BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	m = narrowed(build_model(8, opset, g), w);
+	assert_text(m, want);
+	drop(m);
+}
+
+static void
+assert_refused(const TpOnnx__ModelProto *m, struct wish w, const char *words)
+{
+	const char *in = temp_path(&test_dir, "in.onnx");
+	const char *out = temp_path(&test_dir, "none.onnx");
+	struct tp_err err = TP_ERR_INIT;
+
+	save(in, m);
+	assert_int_equal(narrow_file(in, out, &w, NULL, &err), TP_EUNSUPPORTED);
+	if (!strstr(err.msg, words))
+		fail_msg("'%s' does not say '%s'", err.msg, words);
+}
+
+/* ---- tests ---- */
+
+static TpOnnx__GraphProto *
+conv_graph(void)
+{
+	TpOnnx__GraphProto *g = new_graph();
+
+	add_weight(g, "w", SHAPE(2, 3, 1, 1));
+	add_weight(g, "b", SHAPE(2));
+	add_node(g, "Relu", "x", "r");
+	add_node(g, "Conv", "r w b", "y");
+	return g;
+}
+
+/* Each form of DequantizeLinear, behind what needs no weight. */
+static void
+test_dequantize_linear(void **state)
+{
+	(void)state;
+	assert_becomes(conv_graph(), 13,
+	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL},
+	    "w:3[2,3,1,1] w_scale:1[2] b:1[2]; Relu(x)=r; "
+	    "DequantizeLinear(w,w_scale)=w_dequantized axis=0; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 10,
+	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
+	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
+	    "DequantizeLinear(w,w_scale)=w_dequantized; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 13,
+	    (struct wish){.scheme = "uint8", .per = TP_PER_CHANNEL},
+	    "w:2[2,3,1,1] w_scale:1[2] w_zero_point:2[2] b:1[2]; Relu(x)=r; "
+	    "DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized axis=0; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 21,
+	    (struct wish){.scheme = "int4", .per = TP_PER_BLOCK},
+	    "w:22[2,3,1,1] w_scale:1[2,2,1,1] b:1[2]; Relu(x)=r; "
+	    "DequantizeLinear(w,w_scale)=w_dequantized axis=1 block_size=2; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 21,
+	    (struct wish){
+		.scheme = "uint4", .per = TP_PER_CHANNEL, .asymmetric = true},
+	    "w:21[2,3,1,1] w_scale:1[2] w_zero_point:21[2] b:1[2]; Relu(x)=r; "
+	    "DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized axis=0; "
+	    "Conv(r,w_dequantized,b)=y");
+}
+
+/* The same arithmetic where there is no such operator. */
+static void
+test_arithmetic(void **state)
+{
+	(void)state;
+	assert_becomes(conv_graph(), 12,
+	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL},
+	    "w:3[2,3,1,1] w_scale:1[2,1,1,1] b:1[2]; Relu(x)=r; "
+	    "Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 9,
+	    (struct wish){
+		.scheme = "uint8", .per = TP_PER_CHANNEL, .asymmetric = true},
+	    "w:2[2,3,1,1] w_scale:1[2,1,1,1] w_zero_point:2[2,1,1,1] b:1[2]; "
+	    "Relu(x)=r; Cast(w)=w_cast to=1; "
+	    "Cast(w_zero_point)=w_zero_point_cast to=1; "
+	    "Sub(w_cast,w_zero_point_cast)=w_shifted; "
+	    "Mul(w_shifted,w_scale)=w_dequantized; Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 9,
+	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
+	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
+	    "Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized; "
+	    "Conv(r,w_dequantized,b)=y");
+	/* Attributes said how operands broadcast, a text what Cast gives. */
+	assert_becomes(conv_graph(), 6,
+	    (struct wish){.scheme = "int8",
+		.per = TP_PER_CHANNEL,
+		.axis = 1,
+		.fixed = true},
+	    "w:3[2,3,1,1] w_scale:1[3] b:1[2]; Relu(x)=r; "
+	    "Cast(w)=w_cast to=1; "
+	    "Mul(w_cast,w_scale)=w_dequantized broadcast=1 axis=1; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 5,
+	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
+	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
+	    "Cast(w)=w_cast to=FLOAT; "
+	    "Mul(w_cast,w_scale)=w_dequantized broadcast=1; "
+	    "Conv(r,w_dequantized,b)=y");
+}
+
+static void
+test_casts(void **state)
+{
+	(void)state;
+	assert_becomes(conv_graph(), 7, (struct wish){.scheme = "f16"},
+	    "w:10[2,3,1,1] b:1[2]; Relu(x)=r; Cast(w)=w_dequantized to=1; "
+	    "Conv(r,w_dequantized,b)=y");
+	assert_becomes(conv_graph(), 19, (struct wish){.scheme = "f8e4m3"},
+	    "w:17[2,3,1,1] b:1[2]; Relu(x)=r; Cast(w)=w_dequantized to=1; "
+	    "Conv(r,w_dequantized,b)=y");
+}
+
+/* The axis is the consumer's. */
+static void
+test_axes(void **state)
+{
+	static const struct {
+		const char *op_type, *inputs;
+		const char *attribute; /* = 1 */
+		int channels, blocks;
+	} rows[] = {
+	    {"Conv", "x w", NULL, 0, 1},
+	    {"ConvTranspose", "x w", NULL, 1, 0},
+	    {"Gemm", "x w", NULL, 1, 0},
+	    {"Gemm", "x w", "transB", 0, 1},
+	    {"Gemm", "w x", NULL, 0, 1},
+	    {"Gemm", "w x", "transA", 1, 0},
+	    {"MatMul", "x w", NULL, 1, 0},
+	    {"MatMul", "w x", NULL, 0, 1},
+	    {"Gather", "w x", NULL, 0, 1},
+	    {"Gather", "w x", "axis", 1, 1},
+	    {"LSTM", "x w", NULL, 1, 1},
+	    {"Transpose", "w", NULL, 0, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (int block = 0; block < 2; block++) {
+			TpOnnx__GraphProto *g = new_graph();
+			TpOnnx__NodeProto *node;
+			TpOnnx__ModelProto *m;
+			struct wish w = {.scheme = "int8",
+			    .per = block ? TP_PER_BLOCK : TP_PER_CHANNEL};
+
+			add_weight(g, "w", SHAPE(4, 6));
+			BUILD_ADD(
+			    g->input, g->n_input, build_value("x", FLOAT));
+			node =
+			    add_node(g, rows[i].op_type, rows[i].inputs, "y");
+			if (rows[i].attribute)
+				add_int(node, rows[i].attribute, 1);
+			m = narrowed(build_model(10, 21, g), w);
+			assert_int_equal(m->graph->node[0]->attribute[0]->i,
+			    block ? rows[i].blocks : rows[i].channels);
+			drop(m);
+		}
+}
+
+/* Kept, and why. */
+static void
+test_reasons(void **state)
+{
+	TpOnnx__GraphProto *g = new_graph();
+	struct wish w = {.scheme = "int8", .per = TP_PER_CHANNEL};
+	struct tp_quantize_options o = {
+	    .recipe = choose, .ctx = &w, .keep_graph = true};
+	const char *in = temp_path(&test_dir, "in.onnx");
+	static const struct {
+		const char *name, *why;
+	} rows[] = {
+	    {"added", "node 'a' (Add) uses it"},
+	    {"both", "node 'm' (Mul) uses it"},
+	    {"bound", "callers may replace it"},
+	    {"idle", "no node uses it"},
+	    {"out", "it is an output of a graph"},
+	    {"good", NULL},
+	};
+	struct tp_reader *r = NULL, *q = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		add_weight(g, rows[i].name, SHAPE(4, 4));
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	BUILD_ADD(g->input, g->n_input, build_value("bound", FLOAT));
+	BUILD_ADD(g->output, g->n_output, build_value("out", FLOAT));
+	add_node(g, "Add", "x added", "a");
+	add_node(g, "MatMul", "a both", "b");
+	add_node(g, "Mul", "b both", "m");
+	add_node(g, "MatMul", "m bound", "n");
+	add_node(g, "MatMul", "n out", "o");
+	add_node(g, "MatMul", "o good", "p");
+	save(in, build_model(8, 13, g));
+	assert_int_equal(tp_open(in, NULL, &r, NULL), TP_OK);
+	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct tp_recipe *p = &tp_quantized_item(q, i)->recipe;
+
+		if (!rows[i].why)
+			assert_non_null(p->scheme);
+		else if (p->scheme || !strstr(p->why, rows[i].why))
+			fail_msg("%s: %s", rows[i].name, p->why);
+	}
+	tp_close(q);
+	tp_close(r);
+}
+
+/*
+ * A branch that sees a weight of the main graph, and has two of its own; the
+ * second one's names must not be those that the first one got.
+ */
+static void
+test_inner_graphs(void **state)
+{
+	TpOnnx__GraphProto *g = new_graph(), *a = build_graph();
+	TpOnnx__NodeProto *node;
+
+	(void)state;
+	add_weight(g, "w", SHAPE(2, 2));
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	BUILD_ADD(g->input, g->n_input, build_value("c", 9));
+	add_weight(a, "v", SHAPE(2, 2));
+	add_node(a, "MatMul", "x w", "i");
+	add_constant(a, "k", SHAPE(2, 2));
+	add_node(a, "MatMul", "i k", "w_scale");
+	add_node(a, "MatMul", "w_scale v", "r");
+	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
+	add_node(g, "Relu", "x", "x2");
+	node = add_node(g, "If", "c", "y");
+	build_attribute(node, "then_branch", GRAPH)->g = a;
+	assert_becomes(g, 13,
+	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
+	    "w:3[2,2] w_scale_2:1[]; Relu(x)=x2; "
+	    "DequantizeLinear(w,w_scale_2)=w_dequantized; "
+	    "If(c)=y then_branch={v:3[2,2] v_scale:1[]; "
+	    "MatMul(x,w_dequantized)=i; "
+	    "Constant()=k value=3[2,2]; "
+	    "Constant()=k_scale value=1[]; "
+	    "DequantizeLinear(k,k_scale)=k_dequantized; "
+	    "MatMul(i,k_dequantized)=w_scale; "
+	    "DequantizeLinear(v,v_scale)=v_dequantized; "
+	    "MatMul(w_scale,v_dequantized)=r}");
+}
+
+/* A branch's own w is not the main graph's. */
+static void
+test_names_that_hide(void **state)
+{
+	TpOnnx__GraphProto *g = new_graph(), *a = build_graph();
+	TpOnnx__NodeProto *node;
+
+	(void)state;
+	add_weight(g, "w", SHAPE(2, 2));
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	BUILD_ADD(g->input, g->n_input, build_value("c", 9));
+	add_node(a, "Relu", "x", "w");
+	add_node(a, "MatMul", "x w", "r");
+	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
+	node = add_node(g, "If", "c", "y");
+	build_attribute(node, "then_branch", GRAPH)->g = a;
+	add_node(g, "MatMul", "y w", "z");
+	assert_becomes(g, 13,
+	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
+	    "w:3[2,2] w_scale:1[]; "
+	    "If(c)=y then_branch={Relu(x)=w; MatMul(x,w)=r}; "
+	    "DequantizeLinear(w,w_scale)=w_dequantized; "
+	    "MatMul(y,w_dequantized)=z");
+}
+
+/* Initializers are inputs too in IR version 3. */
+static void
+test_old_inputs(void **state)
+{
+	TpOnnx__GraphProto *g = conv_graph();
+	TpOnnx__ModelProto *m;
+
+	(void)state;
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	BUILD_ADD(g->input, g->n_input, build_value("w", FLOAT));
+	BUILD_ADD(g->input, g->n_input, build_value("b", FLOAT));
+	BUILD_ADD(g->value_info, g->n_value_info, build_value("w", FLOAT));
+	m = narrowed(build_model(3, 9, g),
+	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL});
+	assert_int_equal(m->ir_version, 3);
+	assert_int_equal(m->graph->n_input, 4);
+	assert_int_equal(m->graph->input[1]->type->tensor_type->elem_type, 3);
+	assert_int_equal(
+	    m->graph->value_info[0]->type->tensor_type->elem_type, 3);
+	assert_memory_equal(m->graph->input[3]->name.data, "w_scale", 7);
+	assert_int_equal(
+	    m->graph->input[3]->type->tensor_type->shape->n_dim, 4);
+	drop(m);
+}
+
+static TpOnnx__ModelProto *
+model_with(const char *op_type, int64_t ir_version, int64_t opset)
+{
+	TpOnnx__GraphProto *g = new_graph();
+
+	add_weight(g, "w", SHAPE(2, 2));
+	add_node(g, "MatMul", "x w", "y");
+	add_node(g, op_type, "y", "z");
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	return build_model(ir_version, opset, g);
+}
+
+/* Raised only where no operator changes. */
+static void
+test_opsets(void **state)
+{
+	static const struct {
+		const char *op_type, *scheme;
+		enum tp_quant_per per;
+		int64_t opset, becomes, ir_version;
+		const char *refusal;
+	} rows[] = {
+	    {"Relu", "int4", TP_PER_CHANNEL, 13, 21, 10, NULL},
+	    {"Relu", "int8", TP_PER_BLOCK, 17, 21, 10, NULL},
+	    {"Relu", "int8", TP_PER_CHANNEL, 11, 11, 4, NULL},
+	    {"Relu", "f8e5m2", TP_PER_TENSOR, 13, 19, 9, NULL},
+	    {"Relu", "bf16", TP_PER_TENSOR, 11, 13, 7, NULL},
+	    {"Relu", "f16", TP_PER_TENSOR, 9, 9, 4, NULL},
+	    {"Softmax", "bf16", TP_PER_TENSOR, 13, 13, 4, NULL},
+	    {"Softmax", "int4", TP_PER_CHANNEL, 13, 21, 10, NULL},
+	    {"Softmax", "int4", TP_PER_CHANNEL, 12, 0, 0,
+		"int4 needs opset 21, the graph has 12, which cannot be "
+		"raised: Softmax means something else there"},
+	    {"Softmax", "bf16", TP_PER_TENSOR, 12, 0, 0, "Softmax"},
+	    {"Clip", "bf16", TP_PER_TENSOR, 10, 0, 0, "Clip"},
+	    {"ReduceMean", "f8e4m3", TP_PER_TENSOR, 17, 0, 0, "ReduceMean"},
+	    {"Squeeze", "int8", TP_PER_BLOCK, 11, 0, 0,
+		"int8 per block needs opset 21"},
+	    {"Frobnicate", "int4", TP_PER_CHANNEL, 20, 0, 0,
+		"Frobnicate is no operator whose history is known"},
+	    {"Relu", "int4", TP_PER_CHANNEL, 6, 0, 0, "below 7"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		TpOnnx__ModelProto *m =
+		    model_with(rows[i].op_type, 4, rows[i].opset);
+		struct wish w = {.scheme = rows[i].scheme, .per = rows[i].per};
+
+		if (rows[i].refusal) {
+			assert_refused(m, w, rows[i].refusal);
+			continue;
+		}
+		m = narrowed(m, w);
+		assert_int_equal(m->opset_import[0]->version, rows[i].becomes);
+		assert_int_equal(m->ir_version, rows[i].ir_version);
+		drop(m);
+	}
+}
+
+/* Functions have opsets of their own, and weights that are kept. */
+static void
+test_functions(void **state)
+{
+	TpOnnx__ModelProto *m = model_with("Relu", 8, 13);
+	TpOnnx__FunctionProto *f =
+	    build_message(&tp_onnx__function_proto__descriptor);
+	TpOnnx__NodeProto *k = build_node("Constant", "", "k");
+
+	(void)state;
+	build_attribute(k, "value", 4)->t =
+	    with_values(build_tensor(NULL, FLOAT, SHAPE(2, 2)));
+	f->has_name = f->has_domain = 1;
+	f->name = build_bytes("f");
+	f->domain = build_bytes("local");
+	BUILD_ADD(f->input, f->n_input, build_bytes("a"));
+	BUILD_ADD(f->output, f->n_output, build_bytes("b"));
+	BUILD_ADD(f->node, f->n_node, k);
+	BUILD_ADD(f->node, f->n_node, build_node("MatMul", "a k", "b"));
+	BUILD_ADD(f->opset_import, f->n_opset_import, m->opset_import[0]);
+	BUILD_ADD(m->functions, m->n_functions, f);
+	assert_refused(m,
+	    (struct wish){.scheme = "int4", .per = TP_PER_CHANNEL},
+	    "functions");
+	m = narrowed(m, (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL});
+	assert_int_equal(
+	    m->functions[0]->node[0]->attribute[0]->t->data_type, FLOAT);
+	assert_text(m, "w:3[2,2] w_scale:1[2]; "
+		       "DequantizeLinear(w,w_scale)=w_dequantized axis=1; "
+		       "MatMul(x,w_dequantized)=y; Relu(y)=z");
+	drop(m);
+}
+
+static void
+test_no_memory(void **state)
+{
+	const char *in = temp_path(&test_dir, "in.onnx");
+	const char *out = temp_path(&test_dir, "out.onnx");
+	TpOnnx__GraphProto *g = conv_graph();
+	struct wish w = {
+	    .scheme = "uint8", .per = TP_PER_CHANNEL, .asymmetric = true};
+	struct fail_alloc a = {.n_calls = 0};
+	enum tp_status rc = TP_OK;
+
+	(void)state;
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	add_constant(g, "k", SHAPE(2, 2));
+	add_node(g, "MatMul", "y k", "z");
+	save(in, build_model(8, 13, g));
+	while (fail_alloc_next(&a, rc))
+		rc = narrow_file(in, out, &w, &a.alloc, NULL);
+	assert_true(a.n_rounds > 50);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_dequantize_linear),
+	    cmocka_unit_test(test_arithmetic),
+	    cmocka_unit_test(test_casts),
+	    cmocka_unit_test(test_axes),
+	    cmocka_unit_test(test_reasons),
+	    cmocka_unit_test(test_inner_graphs),
+	    cmocka_unit_test(test_names_that_hide),
+	    cmocka_unit_test(test_old_inputs),
+	    cmocka_unit_test(test_opsets),
+	    cmocka_unit_test(test_functions),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
+}
