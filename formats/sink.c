@@ -27,6 +27,12 @@
 /* Below this a copy inside the kernel costs more than it saves. */
 #define KERNEL_COPY_MIN ((uint64_t)64 << 10)
 
+/*
+ * It moves so much at a time, and a write that begins at a multiple of it takes
+ * the largest pages: on ext4 that is a fifth of the time of a copy.
+ */
+#define KERNEL_COPY_STEP ((uint64_t)64 << 10)
+
 /* From this many bytes on a write of its own is cheaper than a copy. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
@@ -199,6 +205,16 @@ tpi_sink_align(struct tpi_sink *s, uint64_t align, struct tp_err *err)
 	return tpi_sink_zeros(s, rest ? align - rest : 0, err);
 }
 
+/* How many of the bytes that are left to copy to offset `to` next. */
+static uint64_t
+copy_step(uint64_t to, uint64_t left)
+{
+	uint64_t past = to % KERNEL_COPY_STEP;
+	uint64_t step = past ? KERNEL_COPY_STEP - past : TPI_TICK;
+
+	return left < step ? left : step;
+}
+
 /*
  * Copy inside the kernel as much as it will; what is left in the stream after
  * TP_OK has to be read and written.
@@ -213,7 +229,7 @@ copy_in_kernel(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
 		bool unable;
 		int64_t n = tpi_copy_range(stream->src->fd,
 		    stream->offset + stream->pos, s->file.fd, s->size,
-		    left < TPI_TICK ? left : TPI_TICK, &unable);
+		    copy_step(s->size, left), &unable);
 
 		if (n < 0 && unable)
 			return TP_OK;
