@@ -248,9 +248,12 @@ tpi_infer_broadcast(
 	for (size_t k = 1; k < c->n_in && !rc; k++) {
 		const struct tp_tensor *t = c->in[k];
 		int64_t sizes[TP_MAX_RANK];
-		const struct tp_shape_ref shapes[] = {
-		    {sizes, y->rank}, {tp_tensor_sizes(t), t->rank}};
+		struct tp_shape_ref shapes[] = {{sizes, y->rank}, {NULL, 0}};
 
+		if (!t)
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: input %zu is missing", c->op->onnx, k);
+		shapes[1] = (struct tp_shape_ref){tp_tensor_sizes(t), t->rank};
 		if (t->dtype != y->dtype)
 			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: input %zu has dtype %s, input 0 has %s",

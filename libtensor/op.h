@@ -148,8 +148,13 @@ struct tpi_info tpi_info_of(const struct tp_tensor *t);
 /* infer: output 0 is like input 0; like all inputs broadcast, one dtype. */
 tpi_infer_fn tpi_infer_same, tpi_infer_broadcast;
 
-/* run: the kernel over output 0 and all inputs, elementwise. */
+/*
+ * run: the kernel over output 0 and all inputs, elementwise; the second with
+ * what kernels get as ctx.
+ */
 tpi_run_fn tpi_run_elementwise;
+enum tp_status tpi_run_elementwise_with(
+    struct tpi_call *c, void *ctx, struct tp_err *err);
 
 /* A temporary tensor of the call, its elements still to be written. */
 enum tp_status tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype,

@@ -36,6 +36,7 @@ struct elementwise {
 	const struct tp_iter *it;
 	size_t n_parts;
 	tp_loop_fn *kernel;
+	void *ctx;
 };
 
 static void
@@ -45,13 +46,13 @@ run_part(void *ctx, size_t k)
 	struct tp_iter part;
 
 	tp_iter_part(e->it, k, e->n_parts, &part);
-	tp_iter_run(&part, e->kernel, NULL);
+	tp_iter_run(&part, e->kernel, e->ctx);
 }
 
 enum tp_status
-tpi_run_elementwise(struct tpi_call *c, struct tp_err *err)
+tpi_run_elementwise_with(struct tpi_call *c, void *ctx, struct tp_err *err)
 {
-	struct elementwise e = {.kernel = c->kernel};
+	struct elementwise e = {.kernel = c->kernel, .ctx = ctx};
 	struct tp_iter it;
 	enum tp_status rc =
 	    tp_iter_init(&it, &c->out[0], 1, c->in, (unsigned)c->n_in, 0, err);
@@ -62,6 +63,12 @@ tpi_run_elementwise(struct tpi_call *c, struct tp_err *err)
 	e.n_parts = tpi_op_parts(c, it.n_elems, (uint64_t)it.sizes[0]);
 	tp_parallel(c->n_threads, e.n_parts, run_part, &e);
 	return TP_OK;
+}
+
+enum tp_status
+tpi_run_elementwise(struct tpi_call *c, struct tp_err *err)
+{
+	return tpi_run_elementwise_with(c, NULL, err);
 }
 
 enum tp_status
@@ -158,11 +165,12 @@ take_inputs(struct tpi_call *c, const struct tp_value *inputs, size_t n_in,
 	/* Absent inputs at the end are not given. */
 	while (n_in > 0 && inputs[n_in - 1].kind == TP_VALUE_NONE)
 		n_in--;
-	if (n_in < op->min_in || n_in > op->max_in)
+	if (n_in < op->min_in || (op->max_in != TP_OP_ANY && n_in > op->max_in))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: %zu inputs, it takes %u to %u", op->onnx, n_in,
 		    op->min_in, op->max_in);
-	if (n_out < op->min_out || n_out > op->max_out)
+	if (n_out < op->min_out ||
+	    (op->max_out != TP_OP_ANY && n_out > op->max_out))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: %zu outputs, it has %u to %u", op->onnx, n_out,
 		    op->min_out, op->max_out);

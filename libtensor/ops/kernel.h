@@ -89,6 +89,18 @@ tpi_round_odd(double x)
 	return tpi_f32_of(fabs((double)y) < fabs(x) ? bits + 1 : bits - 1);
 }
 
+/* A double as bits of an integer: cut, and at the ends of i64 or u64 held. */
+TPI_INLINE uint64_t
+tpi_cut(double x)
+{
+	if (x != x)
+		return 0;
+	if (x < 0)
+		return x <= -0x1p63 ? (uint64_t)INT64_MIN
+				    : (uint64_t)(int64_t)x;
+	return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+}
+
 #define TPI_KEEP(x) (x)
 #define TPI_ST_f16(x) tpi_store_f16(tpi_round_odd(x))
 #define TPI_ST_bf16(x) tpi_store_bf16(tpi_round_odd(x))

@@ -5,7 +5,8 @@
  * Exponents of another dtype are brought to i64 where both are integers, else
  * to f64; the kernels are chosen by the dtype of the base.
  */
-#include "kernel.h"
+#include "elementwise.h"
+#include "old_broadcast.h"
 
 #include <limits.h>
 
@@ -35,18 +36,6 @@ integer_power(uint64_t x, bool is_minus_one, int64_t e)
 	return y;
 }
 
-/* A double as bits of an integer: cut, and at the ends of i64 or u64 held. */
-static uint64_t
-cut(double x)
-{
-	if (x != x)
-		return 0;
-	if (x < 0)
-		return x <= -0x1p63 ? (uint64_t)INT64_MIN
-				    : (uint64_t)(int64_t)x;
-	return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
-}
-
 #define POW(OP, ID, T, W, LOAD, STORE)                                       \
 	static void OP##_##ID(                                               \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n)    \
@@ -73,7 +62,7 @@ cut(double x)
 			    *TPI_CONST_AT(double, data[2], steps[2], i);  \
                                                                           \
 			*TPI_AT(T, data[0], steps[0], i) =                \
-			    STORE((W)cut(pow((double)x, e)));             \
+			    STORE((W)tpi_cut(pow((double)x, e)));         \
 		}                                                         \
 	}                                                                 \
 	static void i##OP##_##ID(                                         \
@@ -153,16 +142,19 @@ run_pow(struct tpi_call *c, struct tp_err *err)
 	return rc;
 }
 
-#define ROW_POW(FROM, TO)                                                 \
-	{                                                                 \
-		.name = "pow", .onnx = "Pow", .since = FROM, .until = TO, \
-		.min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,     \
-		.flags = TPI_OP_ELEMENTWISE, .infer = infer_pow,          \
-		.run = run_pow, .kernels = pow_kernels                    \
-	}
+static enum tp_status
+run_old_pow(struct tpi_call *c, struct tp_err *err)
+{
+	return tpi_run_aligned(c, run_pow, err);
+}
+
+#define ROW(FROM, TO, ATTRS, INFER, RUN) \
+	TPI_ELEMENTWISE_ROW(             \
+	    "pow", "Pow", 2, FROM, TO, ATTRS, INFER, RUN, pow_kernels)
 
 const struct tp_op tpi_power_ops[] = {
-    ROW_POW(12, 0),
-    ROW_POW(7, 11),
+    ROW(12, 0, NULL, infer_pow, run_pow),
+    ROW(7, 11, NULL, infer_pow, run_pow),
+    ROW(1, 6, tpi_old_broadcast_attrs, tpi_infer_old_broadcast, run_old_pow),
     {.name = NULL},
 };

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gated.c - PRelu and SwiGLU: activations that a second tensor scales */
+#include "elementwise.h"
+#include "functions.h"
+#include "old_broadcast.h"
+
+#include "../tensor.h"
+
+#include "../banned.h"
+
+#define EXPR_prelu(T, W, x, slope) ((x) < 0 ? (W)(x) * (W)(slope) : (W)(x))
+#define EXPR_first(T, W, x, slope) ((void)(slope), (W)(x))
+#define EXPR_swiglu(T, W, x, gate) (tpi_swish(x, p.a) * (gate))
+
+#define GATED(OP, ID, T, W, LOAD, STORE)                \
+	TPI_BINARY_KERNEL(OP, ID, T, T, W, LOAD, STORE, \
+	    const struct tpi_params p = *(const struct tpi_params *)ctx)
+
+TPI_FOREACH_FLOAT(TPI_BINARY, prelu)
+TPI_FOREACH_SIGNED(TPI_BINARY, prelu)
+TPI_FOREACH_UNSIGNED(TPI_BINARY, first)
+TPI_TABLE(prelu) = {TPI_FOREACH_FLOAT(TPI_KERNEL_ROW, prelu) TPI_FOREACH_SIGNED(
+    TPI_KERNEL_ROW, prelu) TPI_FOREACH_UNSIGNED(TPI_KERNEL_ROW, first)};
+TPI_TABLE_OF(swiglu, GATED, TPI_FOREACH_DOUBLE);
+
+/* The slopes broadcast to x and not the other way round. */
+static enum tp_status
+infer_prelu(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	const struct tp_tensor *x = c->in[0], *slope = c->in[1];
+	enum tp_status rc = tpi_infer_broadcast(c, infos, err);
+
+	if (rc)
+		return rc;
+	if (infos[0].rank == x->rank &&
+	    (!x->rank || !memcmp(infos[0].sizes, tp_tensor_sizes(x),
+			     x->rank * sizeof(int64_t))))
+		return TP_OK;
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+	    "%s: slopes of shape %s for shape %s", c->op->onnx,
+	    TP_SHAPE_TEXT(tp_tensor_sizes(slope), slope->rank),
+	    TP_SHAPE_TEXT(tp_tensor_sizes(x), x->rank));
+}
+
+/*
+ * Before opset 7: a slope for each channel, that is along axis 1, or one for
+ * all. The same call with slopes as NumPy wants them; *slope is to be freed.
+ */
+struct old_call {
+	struct tpi_call call;
+	const struct tp_tensor *in[2];
+	struct tp_tensor *slope;
+};
+
+static enum tp_status
+begin_old(const struct tpi_call *c, struct old_call *o, struct tp_err *err)
+{
+	const struct tp_tensor *x = c->in[0], *slope = c->in[1];
+	enum tp_status rc;
+
+	o->call = *c;
+	o->call.in = o->in;
+	o->slope = NULL;
+	if (slope->n_elems == 1)
+		rc = tpi_tensor_derive(
+		    slope, NULL, NULL, 0, slope->first, &o->slope, err);
+	else if (slope->rank == 1 && x->rank > 1)
+		rc = tpi_align_at(c, 1, 1, &o->slope, err);
+	else
+		rc = tp_tensor_alias(slope, &o->slope, err);
+	o->in[0] = x;
+	o->in[1] = o->slope;
+	return rc;
+}
+
+static enum tp_status
+infer_old_prelu(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	struct old_call o;
+	enum tp_status rc = begin_old(c, &o, err);
+
+	if (!rc)
+		rc = infer_prelu(&o.call, infos, err);
+	tp_tensor_free(o.slope);
+	return rc;
+}
+
+static enum tp_status
+run_old_prelu(struct tpi_call *c, struct tp_err *err)
+{
+	struct old_call o;
+	enum tp_status rc = begin_old(c, &o, err);
+
+	if (!rc)
+		rc = tpi_run_elementwise(&o.call, err);
+	tp_tensor_free(o.slope);
+	return rc;
+}
+
+static const struct tpi_attr_spec swiglu_attrs[] = {
+    {"alpha", TP_ATTR_FLOAT}, {NULL, 0}};
+
+static enum tp_status
+run_swiglu(struct tpi_call *c, struct tp_err *err)
+{
+	struct tpi_params p = {.a = tpi_attr_float(c, "alpha", 1)};
+
+	return tpi_run_elementwise_with(c, &p, err);
+}
+
+const struct tp_op tpi_gated_ops[] = {
+    TPI_ELEMENTWISE_ROW("prelu", "PRelu", 2, 7, 0, NULL, infer_prelu,
+	tpi_run_elementwise, prelu_kernels),
+    TPI_ELEMENTWISE_ROW("prelu", "PRelu", 2, 6, 6, NULL, infer_old_prelu,
+	run_old_prelu, prelu_kernels),
+    TPI_ELEMENTWISE_ROW("prelu", "PRelu", 2, 1, 5, tpi_consumed_attrs,
+	infer_old_prelu, run_old_prelu, prelu_kernels),
+    TPI_ELEMENTWISE_ROW("swiglu", "SwiGLU", 2, 28, 0, swiglu_attrs,
+	tpi_infer_broadcast, run_swiglu, swiglu_kernels),
+    {.name = NULL},
+};
