@@ -161,6 +161,11 @@ enum tp_status tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype,
     const int64_t *sizes, unsigned rank, struct tp_tensor **out,
     struct tp_err *err);
 
+/* The numbers of t as packed f64, under a shape of as many elements. */
+enum tp_status tpi_op_doubles(const struct tpi_call *c,
+    const struct tp_tensor *t, const int64_t *sizes, unsigned rank,
+    struct tp_tensor **out, struct tp_err *err);
+
 /* Parts for work of that size: 1 when it is not worth a thread. */
 size_t tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most);
 

@@ -1,244 +1,251 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * normalize.c - LayerNormalization
- *
- * A kernel makes one row: data[] is y, x, scale and bias.
+ * normalize.c - InstanceNormalization, GroupNormalization,
+ * MeanVarianceNormalization: a row is a channel, a group of channels, any set
+ * of axes
  */
-#include "kernel.h"
+#include "normalize.h"
 
-#include "tp/copy.h"
-#include "tp/parallel.h"
+#include <inttypes.h>
+
 #include "tp/view.h"
 
 #include "../tensor.h"
 
 #include "../banned.h"
 
-struct layer {
-	const struct tpi_call *c;
-	size_t n_rows, n, n_parts;
-	double epsilon;
-	char *y, *x;
-	char *scale, *bias;	      /* NULL: 1, 0 */
-	size_t scale_step, bias_step; /* bytes from row to row */
-	float *means, *inverses;      /* NULL: not asked for */
-	double mean, inverse;	      /* of the row that was made last */
-};
-
-/* x, scale and bias are packed rows; steps are not looked at. */
-#define LAYER_NORM(OP, ID, T, W, LOAD, STORE)                             \
-	static void OP##_##ID(                                            \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
-	{                                                                 \
-		struct layer *l = ctx;                                    \
-		T *y = (T *)(void *)data[0];                              \
-		const T *x = (const T *)(void *)data[1];                  \
-		const T *scale = (const T *)(void *)data[2];              \
-		const T *bias = (const T *)(void *)data[3];               \
-		double mean = 0, variance = 0;                            \
-                                                                          \
-		(void)steps;                                              \
-		for (size_t i = 0; i < n; i++)                            \
-			mean += LOAD(x[i]);                               \
-		mean /= (double)n;                                        \
-		for (size_t i = 0; i < n; i++) {                          \
-			double d = LOAD(x[i]) - mean;                     \
-                                                                          \
-			variance += d * d;                                \
-		}                                                         \
-		variance /= (double)n;                                    \
-		l->mean = mean;                                           \
-		l->inverse = 1 / sqrt(variance + l->epsilon);             \
-		for (size_t i = 0; i < n; i++) {                          \
-			double v = (LOAD(x[i]) - mean) * l->inverse;      \
-                                                                          \
-			if (scale)                                        \
-				v *= LOAD(scale[i]);                      \
-			if (bias)                                         \
-				v += LOAD(bias[i]);                       \
-			y[i] = STORE(v);                                  \
-		}                                                         \
-	}
-
-TPI_FOREACH_DOUBLE(LAYER_NORM, layer_norm)
-
-static tp_loop_fn *const layer_norm_kernels[TP_DTYPE_COUNT] = {
-    TPI_FOREACH_DOUBLE(TPI_KERNEL_ROW, layer_norm)};
-
-static void
-layer_part(void *ctx, size_t k)
+/* Is input k of that dtype, a list of n? */
+static enum tp_status
+check_list(const struct tpi_call *c, size_t k, enum tp_dtype dtype, int64_t n,
+    struct tp_err *err)
 {
-	const struct layer *l = ctx;
-	size_t row_size = l->n * (tp_dtype_bits(l->c->in[0]->dtype) / 8);
-	size_t from = l->n_rows / l->n_parts * k;
-	size_t to =
-	    k + 1 == l->n_parts ? l->n_rows : l->n_rows / l->n_parts * (k + 1);
-	struct layer mine = *l;
+	const struct tp_tensor *t = c->in[k];
 
-	for (size_t r = from; r < to; r++) {
-		char *data[4] = {l->y + r * row_size, l->x + r * row_size,
-		    l->scale ? l->scale + r * l->scale_step : NULL,
-		    l->bias ? l->bias + r * l->bias_step : NULL};
+	if (t->dtype != dtype)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu has dtype %s, expected %s", c->op->onnx, k,
+		    tp_dtype_name(t->dtype), tp_dtype_name(dtype));
+	if (t->rank != 1 || tp_tensor_sizes(t)[0] != n)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu has shape %s, expected [%lld]", c->op->onnx,
+		    k, TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
+		    (long long)n);
+	return TP_OK;
+}
 
-		l->c->kernel(&mine, data, NULL, l->n);
-		if (l->means)
-			l->means[r] = (float)mine.mean;
-		if (l->inverses)
-			l->inverses[r] = (float)mine.inverse;
-	}
+/* [N, C, …] with a scale and a bias for each of n, mostly C. */
+static enum tp_status
+check_channels(const struct tpi_call *c, int64_t n, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t k = 1; k < 3 && !rc; k++)
+		rc = check_list(c, k, c->in[0]->dtype, n, err);
+	return rc;
+}
+
+static enum tp_status
+check_rank(const struct tpi_call *c, struct tp_err *err)
+{
+	if (c->in[0]->rank >= 2)
+		return TP_OK;
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+	    "%s: input 0 has rank %u, expected 2 or more", c->op->onnx,
+	    c->in[0]->rank);
+}
+
+static enum tp_status
+infer_instance_norm(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	enum tp_status rc = check_rank(c, err);
+
+	infos[0] = tpi_info_of(c->in[0]);
+	return rc ? rc : check_channels(c, infos[0].sizes[1], err);
+}
+
+static enum tp_status
+run_instance_norm(struct tpi_call *c, struct tp_err *err)
+{
+	const int64_t sizes[] = {1, tp_tensor_sizes(c->in[0])[1], 1};
+	struct tpi_normalize job = tpi_normalize_begin(c);
+	enum tp_status rc =
+	    tpi_normalize_flatten(&job, c->in[0], c->out[0], 2, err);
+
+	for (size_t k = 1; k < 3 && !rc; k++)
+		rc = tpi_op_doubles(c, c->in[k], sizes, 3,
+		    &job.operands[TPI_NORM_SCALE + k - 1], err);
+	if (!rc)
+		rc = tpi_normalize_rows(c, &job, 2, err);
+	return tpi_normalize_end(&job, c->out[0], rc, err);
+}
+
+static enum tp_status
+infer_group_norm(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	int64_t groups = tpi_attr_int(c, "num_groups", 0), channels;
+	enum tp_status rc = check_rank(c, err);
+
+	infos[0] = tpi_info_of(c->in[0]);
+	if (rc)
+		return rc;
+	channels = infos[0].sizes[1];
+	if (groups < 1 || channels % groups)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: num_groups %" PRId64 " does not divide the %" PRId64
+		    " channels",
+		    c->op->onnx, groups, channels);
+	return check_channels(c, c->op->until ? groups : channels, err);
+}
+
+/* [N, C, …] as [N, groups, …]. */
+static enum tp_status
+group_channels(
+    struct tp_tensor **t, const struct tpi_call *c, struct tp_err *err)
+{
+	const int64_t *x = tp_tensor_sizes(*t);
+	int64_t groups = tpi_attr_int(c, "num_groups", 0);
+	const int64_t sizes[] = {x[0], groups, x[1] / groups * x[2]};
+	struct tp_tensor *grouped = NULL;
+	enum tp_status rc = tp_tensor_reshape(*t, sizes, 3, &grouped, err);
+
+	tp_tensor_free(*t);
+	*t = grouped;
+	return rc;
 }
 
 /*
- * Scale or bias as packed rows: one for all, or, where it differs from row to
- * row, as many as x has.
+ * From opset 21 scale and bias are those of channels, and have to be repeated
+ * along a row, which is a group of them; before, those of groups.
  */
 static enum tp_status
-pack_parameter(const struct tpi_call *c, size_t k, unsigned axis,
-    struct tp_tensor **out, size_t *step, struct tp_err *err)
+take_group_parameter(const struct tpi_call *c, size_t k, int64_t area,
+    struct tp_tensor **out, struct tp_err *err)
 {
-	const struct tp_tensor *x = c->in[0], *t = c->in[k];
-	struct tp_tensor *full = NULL;
-	unsigned lead =
-	    t->rank > x->rank - axis ? t->rank - (x->rank - axis) : 0;
-	bool varies = false;
-	enum tp_status rc;
+	int64_t n = tp_tensor_sizes(c->in[k])[0];
+	const int64_t sizes[] = {1, n, 1}, repeated[] = {1, n, area};
+	struct tp_tensor *wide = NULL, *full = NULL;
+	enum tp_status rc = tpi_op_doubles(c, c->in[k], sizes, 3, &wide, err);
 
-	for (unsigned d = 0; d < lead; d++)
-		varies = varies || tp_tensor_sizes(t)[d] != 1;
-	if (varies)
-		rc = tp_tensor_expand(
-		    t, tp_tensor_sizes(x), x->rank, &full, err);
-	else {
-		struct tp_tensor *flat = NULL;
-
-		rc = tp_tensor_alias(t, &flat, err);
-		for (unsigned d = 0; d < lead && !rc; d++) {
-			struct tp_tensor *next = NULL;
-
-			rc = tp_tensor_squeeze(flat, 0, &next, err);
-			tp_tensor_free(flat);
-			flat = next;
-		}
-		if (!rc)
-			rc = tp_tensor_expand(flat, tp_tensor_sizes(x) + axis,
-			    x->rank - axis, &full, err);
-		tp_tensor_free(flat);
+	if (rc || c->op->until) {
+		*out = wide;
+		return rc;
 	}
+	rc = tp_tensor_expand(wide, repeated, 3, &full, err);
 	if (!rc)
-		rc = tp_tensor_contiguous(full, out, err);
-	*step = varies ? tp_dtype_bits(t->dtype) / 8 : 0;
+		rc = tpi_rows_flatten(full, 2, out, err);
+	if (!rc)
+		rc = group_channels(out, c, err);
+	tp_tensor_free(wide);
 	tp_tensor_free(full);
 	return rc;
 }
 
 static enum tp_status
-check_parameter(const struct tpi_call *c, size_t k, struct tp_err *err)
+run_group_norm(struct tpi_call *c, struct tp_err *err)
 {
-	const struct tp_tensor *x = c->in[0], *t = c->in[k];
-	bool fits = t->rank <= x->rank;
+	struct tpi_normalize job = tpi_normalize_begin(c);
+	int64_t area = 0;
+	enum tp_status rc =
+	    tpi_normalize_flatten(&job, c->in[0], c->out[0], 2, err);
 
-	if (t->dtype != x->dtype)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: input %zu has dtype %s, input 0 has %s", c->op->onnx,
-		    k, tp_dtype_name(t->dtype), tp_dtype_name(x->dtype));
-	for (unsigned d = 0; d < t->rank && fits; d++) {
-		int64_t size = tp_tensor_sizes(t)[d];
-
-		fits = size == 1 ||
-		       size == tp_tensor_sizes(x)[x->rank - t->rank + d];
+	if (!rc) {
+		area = tp_tensor_sizes(job.operands[TPI_NORM_X])[2];
+		rc = group_channels(&job.operands[TPI_NORM_X], c, err);
 	}
-	if (fits)
-		return TP_OK;
-	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-	    "%s: input %zu of shape %s does not broadcast to %s", c->op->onnx,
-	    k, TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
-	    TP_SHAPE_TEXT(tp_tensor_sizes(x), x->rank));
+	if (!rc)
+		rc = group_channels(&job.operands[TPI_NORM_Y], c, err);
+	for (size_t k = 1; k < 3 && !rc; k++)
+		rc = take_group_parameter(
+		    c, k, area, &job.operands[TPI_NORM_SCALE + k - 1], err);
+	if (!rc)
+		rc = tpi_normalize_rows(c, &job, 2, err);
+	return tpi_normalize_end(&job, c->out[0], rc, err);
+}
+
+/* The axes of x in another order: those that are not normalized, the others. */
+static enum tp_status
+order_axes(
+    const struct tpi_call *c, int *order, unsigned *n_kept, struct tp_err *err)
+{
+	static const int64_t usual[] = {0, 2, 3};
+	const struct tp_attr *axes = tpi_attr_find(c, "axes");
+	const int64_t *list = axes ? axes->ints : usual;
+	size_t n = axes ? axes->n : 3;
+	bool is_taken[TP_MAX_RANK] = {false};
+	unsigned rank = c->in[0]->rank, at = 0, axis = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		enum tp_status rc = tpi_op_axis(c, list[i], rank, &axis, err);
+
+		if (rc)
+			return rc;
+		is_taken[axis] = true;
+	}
+	for (unsigned d = 0; d < rank; d++)
+		if (!is_taken[d])
+			order[at++] = (int)d;
+	*n_kept = at;
+	for (unsigned d = 0; d < rank; d++)
+		if (is_taken[d])
+			order[at++] = (int)d;
+	return TP_OK;
 }
 
 static enum tp_status
-infer_layer_norm(
+infer_mean_variance(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 {
-	const struct tp_tensor *x = c->in[0];
-	unsigned axis = 0;
-	enum tp_status rc =
-	    tpi_op_axis(c, tpi_attr_int(c, "axis", -1), x->rank, &axis, err);
+	int order[TP_MAX_RANK];
+	unsigned n_kept = 0;
 
-	for (size_t k = 1; k < c->n_in && !rc; k++)
-		if (c->in[k])
-			rc = check_parameter(c, k, err);
-	if (!rc && tpi_attr_int(c, "stash_type", 1) != 1)
-		rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s: stash_type %lld, expected 1 (float)", c->op->onnx,
-		    (long long)tpi_attr_int(c, "stash_type", 1));
-	for (size_t k = 0; k < c->n_out && !rc; k++) {
-		infos[k] = tpi_info_of(x);
-		if (k == 0)
-			continue;
-		infos[k].dtype = TP_DTYPE_F32;
-		for (unsigned d = axis; d < x->rank; d++)
-			infos[k].sizes[d] = 1;
-	}
-	return rc;
+	infos[0] = tpi_info_of(c->in[0]);
+	return order_axes(c, order, &n_kept, err);
 }
 
 static enum tp_status
-run_layer_norm(struct tpi_call *c, struct tp_err *err)
+run_mean_variance(struct tpi_call *c, struct tp_err *err)
 {
-	struct layer l = {.c = c, .n_rows = 1, .n = 1};
-	struct tp_tensor *x = NULL, *extra[2] = {NULL, NULL};
-	unsigned axis = 0;
-	enum tp_status rc = tpi_op_axis(
-	    c, tpi_attr_int(c, "axis", -1), c->in[0]->rank, &axis, err);
+	struct tpi_normalize job = {.beside = 1e-9, .is_centered = true};
+	struct tp_tensor *x = NULL, *y = NULL;
+	int order[TP_MAX_RANK];
+	unsigned n_kept = 0, rank = c->in[0]->rank;
+	enum tp_status rc = order_axes(c, order, &n_kept, err);
 
 	if (!rc)
-		rc = tp_tensor_contiguous(c->in[0], &x, err);
-	if (!rc && c->in[1])
-		rc = pack_parameter(c, 1, axis, &extra[0], &l.scale_step, err);
-	if (!rc && c->in[2])
-		rc = pack_parameter(c, 2, axis, &extra[1], &l.bias_step, err);
-	if (!rc) {
-		for (unsigned d = 0; d < x->rank; d++)
-			*(d < axis ? &l.n_rows : &l.n) *=
-			    (size_t)tp_tensor_sizes(x)[d];
-		l.scale_step *= l.n;
-		l.bias_step *= l.n;
-		l.epsilon = tpi_attr_float(c, "epsilon", (double)1e-5f);
-		l.y = tpi_tensor_address(c->out[0]);
-		l.x = tpi_tensor_address(x);
-		l.scale = extra[0] ? tpi_tensor_address(extra[0]) : NULL;
-		l.bias = extra[1] ? tpi_tensor_address(extra[1]) : NULL;
-		if (c->n_out > 1)
-			l.means = tp_tensor_data_mut(c->out[1]);
-		if (c->n_out > 2)
-			l.inverses = tp_tensor_data_mut(c->out[2]);
-		l.n_parts = tpi_op_parts(c, x->n_elems, l.n_rows);
-		if (l.n_rows > 0)
-			tp_parallel(c->n_threads, l.n_parts, layer_part, &l);
-	}
+		rc = tp_tensor_permute(c->in[0], order, rank, &x, err);
+	if (!rc)
+		rc = tp_tensor_permute(c->out[0], order, rank, &y, err);
+	if (!rc)
+		rc = tpi_normalize_flatten(&job, x, y, n_kept, err);
+	if (!rc)
+		rc = tpi_normalize_rows(c, &job, n_kept, err);
+	rc = tpi_normalize_end(&job, y, rc, err);
 	tp_tensor_free(x);
-	tp_tensor_free(extra[0]);
-	tp_tensor_free(extra[1]);
+	tp_tensor_free(y);
 	return rc;
 }
 
-static const struct tpi_attr_spec layer_attrs[] = {{"axis", TP_ATTR_INT},
-    {"epsilon", TP_ATTR_FLOAT}, {"stash_type", TP_ATTR_INT}, {NULL, 0}};
+static const struct tpi_attr_spec instance_attrs[] = {
+    {"epsilon", TP_ATTR_FLOAT}, {"consumed_inputs", TP_ATTR_INTS}, {NULL, 0}};
+static const struct tpi_attr_spec group_attrs[] = {{"epsilon", TP_ATTR_FLOAT},
+    {"num_groups", TP_ATTR_INT}, {"stash_type", TP_ATTR_INT}, {NULL, 0}};
+static const struct tpi_attr_spec axes_attrs[] = {
+    {"axes", TP_ATTR_INTS}, {NULL, 0}};
+
+#define ROW(c_name, onnx_name, from, to, inputs, list)                         \
+	{                                                                      \
+		.name = #c_name, .onnx = onnx_name, .since = from,             \
+		.until = to, .min_in = inputs, .max_in = inputs, .min_out = 1, \
+		.max_out = 1, .attrs = list, .infer = infer_##c_name,          \
+		.run = run_##c_name, .kernels = tpi_normalize_kernels          \
+	}
 
 const struct tp_op tpi_normalize_ops[] = {
-    {
-	.name = "layer_norm",
-	.onnx = "LayerNormalization",
-	.since = 17,
-	/* Scale is optional here, for tp_layer_norm. */
-	.min_in = 1,
-	.max_in = 3,
-	.min_out = 1,
-	.max_out = 3,
-	.attrs = layer_attrs,
-	.infer = infer_layer_norm,
-	.run = run_layer_norm,
-	.kernels = layer_norm_kernels,
-    },
+    ROW(instance_norm, "InstanceNormalization", 1, 0, 3, instance_attrs),
+    ROW(group_norm, "GroupNormalization", 21, 0, 3, group_attrs),
+    ROW(group_norm, "GroupNormalization", 18, 20, 3, group_attrs),
+    ROW(mean_variance, "MeanVarianceNormalization", 9, 0, 1, axes_attrs),
     {.name = NULL},
 };

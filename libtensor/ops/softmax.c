@@ -3,72 +3,84 @@
  * softmax.c - Softmax, LogSoftmax, Hardmax: along an axis or, before opset 13,
  * over all axes from it on
  */
+#include "softmax.h"
+
+#include "../tensor.h"
 #include "kernel.h"
 #include "rows.h"
 
-#include "../tensor.h"
-
 #include "../banned.h"
 
-/*
- * Kernels of rows.h, on y and x; scratch holds a row. What makes the exponents
- * at most 0 is that the largest element is taken from all: a NaN counts as
- * larger than any, so that the whole row becomes NaN.
- */
-#define LOAD_ROW(T, LOAD)                                            \
-	for (size_t i = 0; i < n; i++) {                             \
-		e[i] = LOAD(*TPI_CONST_AT(T, data[1], steps[1], i)); \
-		if (e[i] > largest || e[i] != e[i])                  \
-			largest = e[i];                              \
+static double
+largest_of(const double *e, size_t n)
+{
+	double largest = -(double)INFINITY;
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i] > largest || e[i] != e[i])
+			largest = e[i];
+	return largest;
+}
+
+void
+tpi_softmax_row(double *e, size_t n)
+{
+	double largest = largest_of(e, n), sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		e[i] = exp(e[i] - largest);
+		sum += e[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		e[i] /= sum;
+}
+
+void
+tpi_log_softmax_row(double *e, size_t n)
+{
+	double largest = largest_of(e, n), sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		e[i] -= largest;
+		sum += exp(e[i]);
+	}
+	sum = log(sum);
+	for (size_t i = 0; i < n; i++)
+		e[i] -= sum;
+}
+
+/* 1 at the first of the largest elements, 0 elsewhere. */
+static void
+hardmax_row(double *e, size_t n)
+{
+	double largest = largest_of(e, n);
+	size_t first = 0;
+
+	while (first < n && e[first] != largest && e[first] == e[first])
+		first++;
+	for (size_t i = 0; i < n; i++)
+		e[i] = i == first;
+}
+
+/* Kernels of rows.h on y and x; scratch holds a row. */
+#define THROUGH(OP, ID, T, W, LOAD, STORE)                           \
+	ROW_OF(softmax, ID, T, LOAD, STORE, tpi_softmax_row)         \
+	ROW_OF(log_softmax, ID, T, LOAD, STORE, tpi_log_softmax_row) \
+	ROW_OF(hardmax, ID, T, LOAD, STORE, hardmax_row)
+#define ROW_OF(OP, ID, T, LOAD, STORE, FUNCTION)                             \
+	static void OP##_##ID(                                               \
+	    void *ctx, char *const *data, const int64_t *steps, size_t n)    \
+	{                                                                    \
+		double *e = ((struct tpi_row *)ctx)->scratch;                \
+                                                                             \
+		for (size_t i = 0; i < n; i++)                               \
+			e[i] = LOAD(*TPI_CONST_AT(T, data[1], steps[1], i)); \
+		FUNCTION(e, n);                                              \
+		for (size_t i = 0; i < n; i++)                               \
+			*TPI_AT(T, data[0], steps[0], i) = STORE(e[i]);      \
 	}
 
-#define SOFTMAX(OP, ID, T, W, LOAD, STORE)                                    \
-	static void softmax_##ID(                                             \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
-	{                                                                     \
-		double *e = ((struct tpi_row *)ctx)->scratch;                 \
-		double largest = -(double)INFINITY, sum = 0;                  \
-                                                                              \
-		LOAD_ROW(T, LOAD)                                             \
-		for (size_t i = 0; i < n; i++) {                              \
-			e[i] = exp(e[i] - largest);                           \
-			sum += e[i];                                          \
-		}                                                             \
-		for (size_t i = 0; i < n; i++)                                \
-			*TPI_AT(T, data[0], steps[0], i) = STORE(e[i] / sum); \
-	}                                                                     \
-	static void log_softmax_##ID(                                         \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
-	{                                                                     \
-		double *e = ((struct tpi_row *)ctx)->scratch;                 \
-		double largest = -(double)INFINITY, sum = 0;                  \
-                                                                              \
-		LOAD_ROW(T, LOAD)                                             \
-		for (size_t i = 0; i < n; i++) {                              \
-			e[i] -= largest;                                      \
-			sum += exp(e[i]);                                     \
-		}                                                             \
-		sum = log(sum);                                               \
-		for (size_t i = 0; i < n; i++)                                \
-			*TPI_AT(T, data[0], steps[0], i) = STORE(e[i] - sum); \
-	}                                                                     \
-	static void hardmax_##ID(                                             \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
-	{                                                                     \
-		double *e = ((struct tpi_row *)ctx)->scratch;                 \
-		double largest = -(double)INFINITY;                           \
-		size_t first = 0;                                             \
-                                                                              \
-		LOAD_ROW(T, LOAD)                                             \
-		while (first < n && !(e[first] == largest) &&                 \
-		       e[first] == e[first])                                  \
-			first++;                                              \
-		for (size_t i = 0; i < n; i++)                                \
-			*TPI_AT(T, data[0], steps[0], i) =                    \
-			    STORE((W)(i == first));                           \
-	}
-
-TPI_FOREACH_DOUBLE(SOFTMAX, )
+TPI_FOREACH_DOUBLE(THROUGH, )
 
 #define TABLE(name)                                                 \
 	static tp_loop_fn *const name##_kernels[TP_DTYPE_COUNT] = { \
@@ -138,11 +150,8 @@ run_softmax(struct tpi_call *c, struct tp_err *err)
 		rc = tpi_rows_flatten(c->out[0], axis, &y, err);
 	if (!rc)
 		rc = run_axis(c, y, x, axis, err);
-	if (!rc)
-		rc = tpi_rows_unflatten(y, c->out[0], err);
-	else
-		tp_tensor_free(y);
 	tp_tensor_free(x);
+	tp_tensor_free(y);
 	return rc;
 }
 
