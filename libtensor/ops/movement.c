@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * movement.c - Transpose, Reshape, Slice: views, of any dtype
- *
- * Only a Reshape that strides cannot express copies.
+ * movement.c - Transpose, Slice, Split, Expand: views, of any dtype
  */
 #include "../op.h"
 
 #include <inttypes.h>
 
-#include "tp/copy.h"
+#include "tp/broadcast.h"
+#include "tp/checked.h"
 #include "tp/view.h"
 
 #include "../tensor.h"
+#include "indices.h"
 
 #include "../banned.h"
 
@@ -66,89 +66,6 @@ run_transpose(struct tpi_call *c, struct tp_err *err)
 	return rc ? rc
 		  : tp_tensor_permute(
 			c->in[0], order, c->in[0]->rank, &c->out[0], err);
-}
-
-/* The size of the one -1, which is at free_axis. */
-static enum tp_status
-fill_free_axis(const struct tpi_call *c, struct tpi_info *info,
-    unsigned free_axis, struct tp_err *err)
-{
-	uint64_t have = c->in[0]->n_elems, n = 0;
-	enum tp_status rc;
-
-	info->sizes[free_axis] = 1;
-	rc = tp_shape_numel(info->sizes, info->rank, &n, err);
-	info->sizes[free_axis] = -1;
-	if (rc)
-		return rc;
-	if (n == 0 || have % n)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: %" PRIu64 " elements do not fit shape %s", c->op->onnx,
-		    have, TP_SHAPE_TEXT(info->sizes, info->rank));
-	info->sizes[free_axis] = (int64_t)(have / n);
-	return TP_OK;
-}
-
-static enum tp_status
-infer_reshape(
-    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
-{
-	const struct tp_tensor *x = c->in[0];
-	struct tpi_info *info = &infos[0];
-	bool given, zero = tpi_attr_int(c, "allowzero", 0) != 0;
-	unsigned free_axis = TP_MAX_RANK;
-	enum tp_status rc;
-	uint64_t n_elems = 0;
-	size_t n;
-
-	rc = tpi_int_list(c, "shape", 1, info->sizes, &n, &given, err);
-	if (rc)
-		return rc;
-	if (!given)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: no shape is given", c->op->onnx);
-	info->dtype = x->dtype;
-	info->rank = (unsigned)n;
-	for (unsigned d = 0; d < n; d++) {
-		if (info->sizes[d] == -1 && free_axis == TP_MAX_RANK)
-			free_axis = d;
-		else if (info->sizes[d] < 0 ||
-			 (info->sizes[d] == 0 && !zero && d >= x->rank))
-			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-			    "%s: size %" PRId64 " of axis %u", c->op->onnx,
-			    info->sizes[d], d);
-		else if (info->sizes[d] == 0 && !zero)
-			info->sizes[d] = tp_tensor_sizes(x)[d];
-	}
-	if (free_axis < TP_MAX_RANK)
-		return fill_free_axis(c, info, free_axis, err);
-	rc = tp_shape_numel(info->sizes, info->rank, &n_elems, err);
-	if (!rc && n_elems != x->n_elems)
-		rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: %" PRIu64 " elements do not fit shape %s", c->op->onnx,
-		    x->n_elems, TP_SHAPE_TEXT(info->sizes, info->rank));
-	return rc;
-}
-
-static enum tp_status
-run_reshape(struct tpi_call *c, struct tp_err *err)
-{
-	struct tp_tensor *packed = NULL;
-	struct tpi_info info;
-	enum tp_status rc = infer_reshape(c, &info, err);
-
-	if (rc)
-		return rc;
-	rc =
-	    tp_tensor_reshape(c->in[0], info.sizes, info.rank, &c->out[0], err);
-	if (rc != TP_EUNSUPPORTED)
-		return rc;
-	rc = tp_tensor_contiguous(c->in[0], &packed, err);
-	if (!rc)
-		rc = tp_tensor_reshape(
-		    packed, info.sizes, info.rank, &c->out[0], err);
-	tp_tensor_free(packed);
-	return rc;
 }
 
 struct cut {
@@ -249,27 +166,192 @@ run_slice(struct tpi_call *c, struct tp_err *err)
 	return rc;
 }
 
+/* Sizes of n_out parts of an axis: those of a list, which must be used up. */
+static enum tp_status
+parts_of_list(const struct tpi_call *c, const struct tpi_indices *list,
+    int64_t size, int64_t *parts, struct tp_err *err)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i] < 0 || tp_add_i64(sum, list->at[i], &sum))
+			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: part %zu has size %" PRId64, c->op->onnx, i,
+			    list->at[i]);
+	if (sum != size || list->n < c->n_out)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %zu parts of together %" PRId64
+		    " for %zu outputs of an axis of size %" PRId64,
+		    c->op->onnx, list->n, sum, c->n_out, size);
+	for (size_t i = 0; i < c->n_out; i++)
+		parts[i] = list->at[i];
+	return TP_OK;
+}
+
+/*
+ * Equal parts. From opset 18 on num_outputs says how many, and the last may be
+ * smaller.
+ */
+static enum tp_status
+equal_parts(
+    const struct tpi_call *c, int64_t size, int64_t *parts, struct tp_err *err)
+{
+	const struct tp_attr *a = tpi_attr_find(c, "num_outputs");
+	int64_t n = a ? a->i : (int64_t)c->n_out, part;
+
+	if (n < (int64_t)c->n_out || (!a && size % n))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %" PRId64 " equal parts, %zu outputs, an axis of size "
+		    "%" PRId64,
+		    c->op->onnx, n, c->n_out, size);
+	part = size / n + (size % n != 0);
+	for (size_t i = 0; i < c->n_out; i++) {
+		parts[i] = part < size ? part : size;
+		size -= parts[i];
+	}
+	return TP_OK;
+}
+
+static enum tp_status
+find_parts(const struct tpi_call *c, unsigned *axis, int64_t *parts,
+    struct tp_err *err)
+{
+	const struct tp_tensor *x = c->in[0];
+	struct tpi_indices list = {0};
+	bool given = false;
+	int64_t size;
+	enum tp_status rc;
+
+	rc = tpi_op_axis(c, tpi_attr_int(c, "axis", 0), x->rank, axis, err);
+	if (rc)
+		return rc;
+	size = tp_tensor_sizes(x)[*axis];
+	/* Opset 1 could have the sizes as an input of the dtype of x. */
+	given = c->n_in == 2 && c->in[1];
+	if (c->op->until == 1 && given)
+		rc = tpi_indices_from_any(c, 1, &list, err);
+	else
+		rc = tpi_indices_take(c, "split", 1, &list, &given, err);
+	if (!rc)
+		rc = given ? parts_of_list(c, &list, size, parts, err)
+			   : equal_parts(c, size, parts, err);
+	tpi_indices_release(&list);
+	return rc;
+}
+
+/* Outputs may be many: their sizes are not for the stack. */
+static int64_t *
+room_for_parts(const struct tpi_call *c, struct tp_err *err)
+{
+	int64_t *parts = tp_mem_array(c->alloc, c->n_out, sizeof(*parts));
+
+	if (!parts)
+		(void)tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+		    "%s: no memory for %zu sizes", c->op->onnx, c->n_out);
+	return parts;
+}
+
+static enum tp_status
+infer_split(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	int64_t *parts = room_for_parts(c, err);
+	enum tp_status rc;
+	unsigned axis = 0;
+
+	if (!parts)
+		return TP_ENOMEM;
+	rc = find_parts(c, &axis, parts, err);
+	for (size_t k = 0; k < c->n_out && !rc; k++) {
+		infos[k] = tpi_info_of(c->in[0]);
+		infos[k].sizes[axis] = parts[k];
+	}
+	tp_mem_free(c->alloc, parts, c->n_out, sizeof(*parts));
+	return rc;
+}
+
+static enum tp_status
+run_split(struct tpi_call *c, struct tp_err *err)
+{
+	int64_t *parts = room_for_parts(c, err), start = 0;
+	enum tp_status rc;
+	unsigned axis = 0;
+
+	if (!parts)
+		return TP_ENOMEM;
+	rc = find_parts(c, &axis, parts, err);
+	for (size_t k = 0; k < c->n_out && !rc; k++) {
+		rc = tp_tensor_narrow(
+		    c->in[0], (int)axis, start, parts[k], &c->out[k], err);
+		start += parts[k];
+	}
+	tp_mem_free(c->alloc, parts, c->n_out, sizeof(*parts));
+	return rc;
+}
+
+static enum tp_status
+infer_expand(
+    const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
+{
+	const struct tp_tensor *x = c->in[0];
+	int64_t sizes[TP_MAX_RANK];
+	size_t n = 0;
+	bool given;
+	enum tp_status rc = tpi_int_list(c, "shape", 1, sizes, &n, &given, err);
+	const struct tp_shape_ref shapes[] = {
+	    {tp_tensor_sizes(x), x->rank}, {sizes, (unsigned)n}};
+
+	for (size_t d = 0; d < n && !rc; d++)
+		if (sizes[d] < 0)
+			rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			    "%s: size %" PRId64 " of axis %zu", c->op->onnx,
+			    sizes[d], d);
+	infos[0].dtype = x->dtype;
+	return rc ? rc
+		  : tp_broadcast_shape(
+			shapes, 2, infos[0].sizes, &infos[0].rank, err);
+}
+
+static enum tp_status
+run_expand(struct tpi_call *c, struct tp_err *err)
+{
+	struct tpi_info info;
+	enum tp_status rc = infer_expand(c, &info, err);
+
+	return rc ? rc
+		  : tp_tensor_expand(
+			c->in[0], info.sizes, info.rank, &c->out[0], err);
+}
+
 static const struct tpi_attr_spec transpose_attrs[] = {
     {"perm", TP_ATTR_INTS}, {NULL, 0}};
-static const struct tpi_attr_spec reshape_attrs[] = {
-    {"allowzero", TP_ATTR_INT}, {NULL, 0}};
 static const struct tpi_attr_spec slice_1_attrs[] = {{"axes", TP_ATTR_INTS},
     {"ends", TP_ATTR_INTS}, {"starts", TP_ATTR_INTS}, {NULL, 0}};
 
-#define ROW(op, onnx_name, from, to, least, most, spec)                        \
-	{                                                                      \
-		.name = #op, .onnx = onnx_name, .since = from, .until = to,    \
-		.min_in = least, .max_in = most, .min_out = 1, .max_out = 1,   \
-		.flags = TPI_OP_MAKES, .strings_in = TPI_BIT(0),               \
-		.strings_out = TPI_BIT(0), .attrs = spec, .infer = infer_##op, \
-		.run = run_##op                                                \
+static const struct tpi_attr_spec split_attrs[] = {
+    {"axis", TP_ATTR_INT}, {"split", TP_ATTR_INTS}, {NULL, 0}};
+static const struct tpi_attr_spec split_13_attrs[] = {
+    {"axis", TP_ATTR_INT}, {NULL, 0}};
+static const struct tpi_attr_spec split_18_attrs[] = {
+    {"axis", TP_ATTR_INT}, {"num_outputs", TP_ATTR_INT}, {NULL, 0}};
+
+#define ROW(op, onnx_name, from, to, least, most, outputs, spec)            \
+	{                                                                   \
+		.name = #op, .onnx = onnx_name, .since = from, .until = to, \
+		.min_in = least, .max_in = most, .min_out = 1,              \
+		.max_out = outputs, .flags = TPI_OP_MAKES,                  \
+		.strings_in = TPI_BIT(0), .strings_out = TPI_ALL,           \
+		.attrs = spec, .infer = infer_##op, .run = run_##op         \
 	}
 
 const struct tp_op tpi_movement_ops[] = {
-    ROW(transpose, "Transpose", 1, 0, 1, 1, transpose_attrs),
-    ROW(reshape, "Reshape", 14, 0, 2, 2, reshape_attrs),
-    ROW(reshape, "Reshape", 5, 13, 2, 2, NULL),
-    ROW(slice, "Slice", 10, 0, 3, 5, NULL),
-    ROW(slice, "Slice", 1, 9, 1, 1, slice_1_attrs),
+    ROW(transpose, "Transpose", 1, 0, 1, 1, 1, transpose_attrs),
+    ROW(slice, "Slice", 10, 0, 3, 5, 1, NULL),
+    ROW(slice, "Slice", 1, 9, 1, 1, 1, slice_1_attrs),
+    ROW(split, "Split", 18, 0, 1, 2, TP_OP_ANY, split_18_attrs),
+    ROW(split, "Split", 13, 17, 1, 2, TP_OP_ANY, split_13_attrs),
+    ROW(split, "Split", 2, 12, 1, 1, TP_OP_ANY, split_attrs),
+    ROW(split, "Split", 1, 1, 1, 2, TP_OP_ANY, split_attrs),
+    ROW(expand, "Expand", 8, 0, 2, 2, 1, NULL),
     {.name = NULL},
 };

@@ -457,7 +457,7 @@ check_movement(const struct expectation *e, const struct tp_op *op,
 {
 	const int64_t sizes[] = {2, n, 3}, perm[] = {2, 0, 1};
 	const int64_t ones[] = {0, 1, 0}, ends[] = {2, -1, 3},
-		      axes[] = {0, 1, 2};
+		      axes[] = {0, 1, 2}, shape[] = {3, 2, -1};
 	struct tp_tensor *in[5] = {placed_tensor(dtype, sizes, 3, how)};
 	struct tp_attr attrs[3] = {{.name = TP_STR("perm"),
 	    .kind = TP_ATTR_INTS,
@@ -471,6 +471,9 @@ check_movement(const struct expectation *e, const struct tp_op *op,
 	fill(in[0], 61, 0, 100);
 	if (transposes) {
 		n_attrs = 1;
+	} else if (!slices && n && tp_op_info(op).max_in == 1) {
+		attrs[n_attrs++] = (struct tp_attr){
+		    TP_STR("shape"), TP_ATTR_INTS, .ints = shape, .n = 3};
 	} else if (!slices) {
 		in[n_in++] = list_of(3, 2, n ? -1 : 0);
 		if (!n && !tp_op_info(op).until) {
