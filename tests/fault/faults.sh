@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# faults.sh TOOLS SUPPORT SHIM - every system call of the tools fails once
+# faults.sh TOOLS SUPPORT SHIM - what the tools ask of the system fails once
 #
-# For each job below: count its calls of each kind, then run it once for each
-# call and each way to fail. Then
+# For each job below: count its system calls of each kind and its allocations,
+# then run it once for each of them and each way to fail. Then
 #	- status 0 must have left what an undisturbed run leaves,
 #	- another status must be 3, 4 or 5, with a message, and must have left the
 #	  old outputs, or nothing where there were none, under the final names,
 #	- in both cases an undisturbed run that follows ends with 0, the same
 #	  outputs, and no other file.
-# The process is killed at every call, too. The last line counts the faults.
-set -u
+# The process is killed at every call, too. After a failed allocation nothing may
+# be held at the end that an undisturbed run does not hold. The last line counts
+# the faults.
+set -uf # a command is split into words, and * is no pattern
 
 tools=$1 support=$2 shim=$3
 PATH=$tools:$support:$PATH
@@ -30,14 +32,12 @@ with() {
 	with_call=$1 with_at=$2 with_do=$3
 	shift 3
 	TP_FAULT_CALL=$with_call TP_FAULT_AT=$with_at TP_FAULT_DO=$with_do \
-	TP_FAULT_COUNT=${count_file:-} LD_PRELOAD=$shim "$@"
+	TP_FAULT_COUNT=$work/count LD_PRELOAD=$shim "$@"
 }
 
 # The files under final names in folder out, as one text.
 state() {
-	(cd out && for state_it in *; do
-		[ ! -e "$state_it" ] || cksum "$state_it"
-	done)
+	(cd out && find . -type f ! -name '.*' | sort | xargs -r cksum)
 }
 
 # Files that nobody asked for.
@@ -84,6 +84,15 @@ judge() {
 	esac
 }
 
+# What the last run held at its end, and asked for.
+n_held() {
+	cut -d' ' -f2 count
+}
+
+n_calls() {
+	cut -d' ' -f1 count
+}
+
 # fault CALL N WHAT old|none: one run, judged, and the next one.
 fault() {
 	fault_where="$job: $1 $2 $3, $4 before"
@@ -92,10 +101,12 @@ fault() {
 	fault_before=$(state)
 	n_faults=$((n_faults + 1))
 	fault_status=0
-	{ with "$1" "$2" "$3" timeout 20 sh -c "exec $command"; } \
-	    >stdout 2>stderr || fault_status=$?
+	with "$1" "$2" "$3" $command >stdout 2>stderr || fault_status=$?
 	judge "$fault_status" "$fault_before" "$fault_where"
-	sh -c "$command" >stdout 2>stderr ||
+	if [ "$1" = malloc ] && [ "$(n_held)" -gt "$held" ]; then
+		complain "$fault_where: $(n_held) blocks are not given back"
+	fi
+	$command >stdout 2>stderr ||
 	    complain "$fault_where: the next run fails: $(head -c 300 stderr)"
 	[ "$(state)" = "$new" ] ||
 	    complain "$fault_where: the next run leaves something else"
@@ -109,27 +120,26 @@ job() {
 	start none
 	cp other.tpt in.tpt
 	prepare
-	sh -c "$command" >/dev/null 2>stderr || complain "$job: $(cat stderr)"
+	$command >/dev/null 2>stderr || complain "$job: $(cat stderr)"
 	rm -rf old
 	cp -R out old
 	cp first.tpt in.tpt
 	prepare
 	start none
-	sh -c "$command" >new.stdout 2>stderr || complain "$job: $(cat stderr)"
+	$command >new.stdout 2>stderr || complain "$job: $(cat stderr)"
 	new=$(state)
-	for call in open read pread mmap write copy_file_range fsync rename \
-	    ftruncate close; do
+	for call in malloc open read pread mmap write copy_file_range fsync \
+	    rename ftruncate close; do
 		start none
-		count_file=$work/count
-		with "$call" 0 none sh -c "exec $command" >/dev/null 2>&1
-		count_file=
+		with "$call" 0 none $command >/dev/null 2>&1
+		held=$(n_held) most=$(n_calls)
 		n=0
-		while [ "$n" -lt "$(cat count)" ]; do
+		while [ "$n" -lt "$most" ]; do
 			n=$((n + 1))
 			for what in $(ways "$call"); do
 				fault "$call" "$n" "$what" old
 			done
-			fault "$call" "$n" EIO none
+			fault "$call" "$n" "$(ways "$call" | cut -d' ' -f1)" none
 		done
 	done
 }
@@ -137,6 +147,7 @@ job() {
 # How a call can fail.
 ways() {
 	case $1 in
+	malloc) echo ENOMEM ;;
 	open) echo EIO EMFILE EINTR KILL ;;
 	read | pread) echo EIO EINTR short KILL ;;
 	mmap) echo ENOMEM KILL ;;
@@ -169,7 +180,7 @@ job "safetensors to ONNX with external data" \
 job "ONNX to native, flushed" \
     "tp-convert -q --force --sync always in.onnx out/m.tpt"
 job "a cast, proven" \
-    "tp-convert -q --force --verify --dtype '*=f16' --overflow inf in.safetensors out/m.safetensors"
+    "tp-convert -q --force --verify --dtype *=f16 --overflow inf in.safetensors out/m.safetensors"
 job "shards" \
     "tp-convert -q --force --max-shard-size 1K in.safetensors out/m.safetensors" \
     m.safetensors.index.json

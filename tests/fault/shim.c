@@ -5,15 +5,15 @@
  * Preloaded into a program, it counts the calls below and makes one of them
  *fail:
  *
- *	TP_FAULT_CALL	the name of a call, or "any"
+ *	TP_FAULT_CALL	the name of a call
  *	TP_FAULT_AT	which one, from 1 on; 0 or nothing: none
  *	TP_FAULT_DO	an error (EIO, ENOSPC, EINTR, EDQUOT, EMFILE), "short"
  *for half of the bytes, or "KILL" for the end of the process
  *	TP_FAULT_COUNT	a file into which the number of calls is written at exit
  *
  * An error happens before the call has done anything, but for close, which has
- * closed. Only what is asked of files by name or descriptor is counted:
- * anonymous memory is the business of the allocation tests.
+ * closed. "malloc" is every way to get memory from the heap; what was not given
+ * back at the end stands as a second number in the file of the count.
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -34,7 +34,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static atomic_long n_calls;
+static atomic_long n_calls, n_held;
 static const char *fault_call, *fault_do, *count_file;
 static long fault_at;
 
@@ -58,13 +58,14 @@ begin(void)
 __attribute__((destructor)) static void
 end(void)
 {
-	char text[32];
+	char text[64];
 	int fd, n;
 
 	if (!count_file || !*count_file)
 		return;
 	fd = creat(count_file, 0666);
-	n = snprintf(text, sizeof(text), "%ld\n", atomic_load(&n_calls));
+	n = snprintf(text, sizeof(text), "%ld %ld\n", atomic_load(&n_calls),
+	    atomic_load(&n_held));
 	if (fd < 0 || write(fd, text, (size_t)n) != n)
 		abort();
 }
@@ -75,8 +76,7 @@ enum fault { NONE, FAIL, SHORT };
 static enum fault
 fault_of(const char *call)
 {
-	if (!fault_call ||
-	    (strcmp(fault_call, call) && strcmp(fault_call, "any")))
+	if (!fault_call || strcmp(fault_call, call))
 		return NONE;
 	if (atomic_fetch_add(&n_calls, 1) + 1 != fault_at || !fault_do)
 		return NONE;
@@ -266,6 +266,74 @@ rename(const char *from, const char *to)
 	NEXT(int (*)(const char *, const char *), "rename");
 
 	return fault_of("rename") == FAIL ? -1 : next(from, to);
+}
+
+/* The heap: glibc's own functions have a second name. */
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
+
+static void *
+held(void *p)
+{
+	if (p)
+		atomic_fetch_add(&n_held, 1);
+	return p;
+}
+
+EXPORT void *
+malloc(size_t n)
+{
+	return fault_of("malloc") == FAIL ? NULL : held(__libc_malloc(n));
+}
+
+EXPORT void *
+calloc(size_t n, size_t size)
+{
+	return fault_of("malloc") == FAIL ? NULL : held(__libc_calloc(n, size));
+}
+
+EXPORT void *
+realloc(void *p, size_t n)
+{
+	void *moved;
+
+	if (fault_of("malloc") == FAIL)
+		return NULL;
+	moved = __libc_realloc(p, n);
+	if (!p)
+		held(moved);
+	else if (!moved && n == 0)
+		atomic_fetch_sub(&n_held, 1);
+	return moved;
+}
+
+EXPORT void *
+aligned_alloc(size_t align, size_t n)
+{
+	return fault_of("malloc") == FAIL ? NULL
+					  : held(__libc_memalign(align, n));
+}
+
+EXPORT int
+posix_memalign(void **out, size_t align, size_t n)
+{
+	void *p = aligned_alloc(align, n);
+
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
+EXPORT void
+free(void *p)
+{
+	if (p)
+		atomic_fetch_sub(&n_held, 1);
+	__libc_free(p);
 }
 
 EXPORT int

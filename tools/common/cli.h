@@ -83,6 +83,12 @@ struct cli_list {
 };
 void cli_list_release(struct cli_list *list);
 
+/*
+ * What call and check return when there is no memory: the run ends with
+ * CLI_INPUT then, since the command line may be right.
+ */
+extern const char cli_no_memory[];
+
 struct cli_command;
 
 struct cli_app {

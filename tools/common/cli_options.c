@@ -90,7 +90,9 @@ find_row(const struct parser *p, int code)
 	return NULL;
 }
 
-/* One line of complaint, then where help is. */
+const char cli_no_memory[] = "out of memory";
+
+/* One line of complaint, then where help is, if that can help. */
 static int
 complain(const struct parser *p, const char *what, const char *about,
     const char *why)
@@ -103,7 +105,10 @@ complain(const struct parser *p, const char *what, const char *about,
 	}
 	if (why)
 		fprintf(p->talk, ": %s", why);
-	fprintf(p->talk, "\nTry '%s --help'.\n", p->app->name);
+	putc('\n', p->talk);
+	if (what == cli_no_memory || why == cli_no_memory)
+		return CLI_INPUT;
+	fprintf(p->talk, "Try '%s --help'.\n", p->app->name);
 	return CLI_USAGE;
 }
 
@@ -141,7 +146,7 @@ append(struct cli_list *list, const struct cli_option *o, const char *text)
 	grown = tp_mem_grow(
 	    NULL, list->items, list->n, list->n + 1, sizeof(*grown));
 	if (!grown)
-		return "out of memory";
+		return cli_no_memory;
 	list->items = grown;
 	list->items[list->n++] = (struct cli_list_item){o, text};
 	return NULL;
@@ -295,6 +300,14 @@ cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
 	return true;
 }
 
+static void
+release_lists(const struct cli_option *rows)
+{
+	for (; rows->kind != CLI_END; rows++)
+		if (rows->kind == CLI_LIST)
+			cli_list_release(rows->value);
+}
+
 int
 cli_parse(const struct cli_app *app, int argc, char **argv)
 {
@@ -303,7 +316,9 @@ cli_parse(const struct cli_app *app, int argc, char **argv)
 	cli_set_program(app->name);
 	cli_start();
 	cli_watch_begin();
-	if (!cli_parse_to(app, argc, argv, stdout, stderr, &first, &status))
+	if (!cli_parse_to(app, argc, argv, stdout, stderr, &first, &status)) {
+		release_lists(app->options);
 		exit(cli_finish(status));
+	}
 	return first;
 }

@@ -130,7 +130,7 @@ compile(struct rename_rule *r, uint32_t flags)
 	pcre2_jit_compile(r->re, PCRE2_JIT_COMPLETE);
 	r->limits = pcre2_match_context_create(NULL);
 	if (!r->limits)
-		return "no memory";
+		return cli_no_memory;
 	pcre2_set_match_limit(r->limits, MATCH_STEPS);
 	return NULL;
 }
@@ -163,7 +163,7 @@ parse_regex(struct rename_rule *r, const char *mid, const char *end)
 	r->old = malloc((size_t)(mid - text));
 	r->new = malloc((size_t)(end - mid) * 2 + 1);
 	if (!r->old || !r->new)
-		return "no memory";
+		return cli_no_memory;
 	r->old_len = copy_pattern(r->old, text + 2, mid, delimiter);
 	r->new_len = copy_replacement(r->new, mid + 1, end, delimiter);
 	return compile(r, flags);
@@ -174,7 +174,7 @@ copy_part(char **out, size_t *len, const char *s, size_t n)
 {
 	*out = malloc(n + 1);
 	if (!*out)
-		return "no memory";
+		return cli_no_memory;
 	memcpy(*out, s, n);
 	(*out)[n] = '\0';
 	*len = n;
@@ -205,7 +205,7 @@ parse_one(const char *option, const char *text, struct rename_rule **out)
 
 	*out = NULL;
 	if (!r)
-		return "no memory";
+		return cli_no_memory;
 	r->text = text;
 	if (strcmp(option, "rename") != 0) {
 		r->kind =

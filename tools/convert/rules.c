@@ -43,7 +43,7 @@ rules_parse(struct rules *r)
 
 	r->dtypes = calloc(r->dtype.n + 1, sizeof(*r->dtypes));
 	if (!r->dtypes)
-		return "no memory";
+		return cli_no_memory;
 	for (size_t i = 0; i < r->dtype.n; i++) {
 		wrong = parse_dtype(&r->dtype.items[i], &r->dtypes[i]);
 		if (wrong)

@@ -91,7 +91,7 @@ gates_parse(struct gates *g)
 {
 	g->rows = calloc(g->list.n + 1, sizeof(*g->rows));
 	if (!g->rows)
-		return "no memory";
+		return cli_no_memory;
 	for (size_t i = 0; i < g->list.n; i++) {
 		const char *wrong = parse(&g->list.items[i], &g->rows[i]);
 

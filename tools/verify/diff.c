@@ -73,6 +73,17 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
+static void
+release_options(void)
+{
+	rename_free(opt.renames);
+	diff_tolerances_release(&opt.tolerances);
+	cli_list_release(&opt.rename);
+	cli_list_release(&opt.transpose);
+	cli_list_release(&opt.filter.include);
+	cli_list_release(&opt.filter.exclude);
+}
+
 static const char *
 check(void)
 {
@@ -84,11 +95,16 @@ check(void)
 		return "--from names an unknown format";
 	opt.tolerances.automatic = opt_tolerance == 1;
 	wrong = rename_parse(&opt.rename, &opt.renames, &at);
+	if (wrong && wrong != cli_no_memory) {
+		snprintf(message, sizeof(message), "--%s %.120s: %.120s",
+		    at->option->name, at->text, wrong);
+		wrong = message;
+	}
 	if (!wrong)
-		return diff_tolerances_parse(&opt.tolerances);
-	snprintf(message, sizeof(message), "--%s %.120s: %.120s",
-	    at->option->name, at->text, wrong);
-	return message;
+		wrong = diff_tolerances_parse(&opt.tolerances);
+	if (wrong)
+		release_options();
+	return wrong;
 }
 
 const struct cli_app diff_app = {
@@ -112,12 +128,7 @@ release(struct diff *d, struct diff_pairs *pairs)
 	diff_engine_release(&d->engine);
 	tp_close(d->r[0]);
 	tp_close(d->r[1]);
-	rename_free(opt.renames);
-	diff_tolerances_release(&opt.tolerances);
-	cli_list_release(&opt.rename);
-	cli_list_release(&opt.transpose);
-	cli_list_release(&opt.filter.include);
-	cli_list_release(&opt.filter.exclude);
+	release_options();
 }
 
 static void

@@ -66,7 +66,7 @@ diff_tolerances_parse(struct diff_tolerances *t)
 
 		t->parsed[m] = calloc(n + 1, sizeof(*t->parsed[m]));
 		if (!t->parsed[m])
-			return "no memory";
+			return cli_no_memory;
 		for (size_t i = 0; i < n; i++) {
 			const char *wrong = parse((enum diff_metric)m,
 			    t->lists[m].items[i].text, &t->parsed[m][i]);
