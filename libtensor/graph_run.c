@@ -2,7 +2,7 @@
 /* graph_run.c - running the steps of a graph, values and their ends */
 #include "graph_run.h"
 
-#include <string.h>
+#include <inttypes.h>
 #include <time.h>
 
 #include "op.h"
@@ -18,6 +18,12 @@ mix(uint64_t seed, uint64_t number)
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
 	return z ^ z >> 31;
+}
+
+uint64_t
+tpi_node_seed(const struct tpi_frame *frame, size_t i)
+{
+	return mix(frame->seed, i);
 }
 
 const struct tp_value *
@@ -191,15 +197,37 @@ show(const struct tpi_frame *frame, const struct tpi_step *step, double began,
 	return opts->watch(opts->watch_ctx, &watched, err);
 }
 
-/* The error of a step names it, and around it those of the frames below. */
-static void
-blame(struct tpi_frame *frame, const struct tpi_step *step, struct tp_err *err)
+/* Memory that was refused is a limit that was reached. */
+static enum tp_status
+explain(const struct tpi_run *run, enum tp_status rc, struct tp_err *err)
 {
-	if (frame->run->is_blamed)
+	struct tpi_limit_figures f;
+
+	if (rc != TP_ENOMEM || !run->limit)
+		return rc;
+	f = tpi_limit_figures(run->limit);
+	if (!f.refused)
+		return rc;
+	return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+	    "%" PRIu64 " bytes, with %" PRIu64 " taken and a limit of %" PRIu64,
+	    f.refused, f.live, run->opts->max_memory);
+}
+
+/* The error of a step names it, and around it those of the frames below. */
+static enum tp_status
+blame(struct tpi_frame *frame, const struct tpi_step *step, enum tp_status rc,
+    struct tp_err *err)
+{
+	struct tpi_run *run = frame->run;
+
+	if (run->is_blamed) {
 		tpi_blame_outer(err, step->node, frame->at);
-	else
-		tpi_blame_node(err, step->node, frame->at);
-	frame->run->is_blamed = true;
+		return rc;
+	}
+	rc = explain(run, rc, err);
+	tpi_blame_node(err, step->node, frame->at);
+	run->is_blamed = true;
+	return rc;
 }
 
 static enum tp_status
@@ -211,15 +239,13 @@ run_step(struct tpi_frame *frame, size_t i, struct tp_err *err)
 	enum tp_status rc;
 
 	frame->at = i;
-	frame->node_seed = mix(frame->seed, i);
+	frame->node_seed = tpi_node_seed(frame, i);
 	frame->n_inner = 0;
 	for (size_t k = 0; k < step->node->n_inputs; k++)
 		frame->args[k] = *tpi_frame_at(frame, step->inputs[k]);
 	rc = compute(frame, step, err);
-	if (rc) {
-		blame(frame, step, err);
-		return rc;
-	}
+	if (rc)
+		return blame(frame, step, rc, err);
 	if (is_watched)
 		rc = show(frame, step, began, err);
 	for (size_t k = 0; k < step->n_dead; k++)
@@ -294,6 +320,50 @@ check_inputs(const struct tpi_frame *frame, struct tp_err *err)
 	return TP_OK;
 }
 
+/* An allocator that counts, if somebody wants to know. */
+static enum tp_status
+choose_alloc(struct tpi_run *run, struct tp_err *err)
+{
+	const struct tp_run_opts *opts = run->opts;
+	enum tp_status rc;
+
+	run->alloc = opts->alloc;
+	if (!opts->max_memory && !opts->peak_memory)
+		return TP_OK;
+	rc = tpi_limit_new(opts->alloc, opts->max_memory, &run->limit, err);
+	if (!rc)
+		run->alloc = tpi_limit_alloc(run->limit);
+	return rc;
+}
+
+/* What cannot fit is not begun. */
+static enum tp_status
+check_memory(const struct tpi_frame *frame, struct tp_err *err)
+{
+	uint64_t most = frame->run->opts->max_memory;
+	struct tpi_memory found;
+	enum tp_status rc;
+
+	if (!most)
+		return TP_OK;
+	rc = tpi_frame_bound(frame, &found, err);
+	if (rc || found.nbytes <= most)
+		return rc;
+	rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+	    "values of %" PRIu64 " bytes at once, the limit is %" PRIu64,
+	    found.nbytes, most);
+	tpi_blame_node(err, frame->plan->steps[found.node].node, found.node);
+	return rc;
+}
+
+static void
+drop_alloc(struct tpi_run *run)
+{
+	if (run->limit && run->opts->peak_memory)
+		*run->opts->peak_memory = tpi_limit_figures(run->limit).peak;
+	tpi_limit_unref(run->limit);
+}
+
 enum tp_status
 tp_program_run(const struct tp_program *program, const struct tp_value *inputs,
     size_t n_in, struct tp_value *outputs, size_t n_out,
@@ -311,7 +381,6 @@ tp_program_run(const struct tp_program *program, const struct tp_value *inputs,
 	};
 	enum tp_status rc;
 
-	run.alloc = run.opts->alloc;
 	for (size_t k = 0; k < n_out; k++)
 		outputs[k] = tp_value_of(NULL);
 	if (n_out > program->main->graph->n_outputs)
@@ -319,5 +388,14 @@ tp_program_run(const struct tp_program *program, const struct tp_value *inputs,
 		    "%zu outputs, the graph has %zu", n_out,
 		    program->main->graph->n_outputs);
 	rc = check_inputs(&frame, err);
-	return rc ? rc : tpi_frame_run(&frame, NULL, outputs, n_out, err);
+	if (!rc)
+		rc = check_memory(&frame, err);
+	if (!rc)
+		rc = choose_alloc(&run, err);
+	if (!rc)
+		rc = tpi_frame_run(&frame, NULL, outputs, n_out, err);
+	if (rc && !run.is_blamed)
+		rc = explain(&run, rc, err);
+	drop_alloc(&run);
+	return rc;
 }

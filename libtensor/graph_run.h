@@ -3,13 +3,15 @@
 #ifndef TPI_GRAPH_RUN_H
 #define TPI_GRAPH_RUN_H
 
+#include "alloc_limit.h"
 #include "graph.h"
 
 struct tpi_run {
 	const struct tp_program *program;
 	const struct tp_run_opts *opts;
 	const struct tp_alloc *alloc;
-	bool is_blamed; /* the error names its node already */
+	struct tpi_limit *limit; /* NULL: nobody counts */
+	bool is_blamed;		 /* the error names its node already */
 };
 
 /*
@@ -47,6 +49,19 @@ enum tp_status tpi_frame_run(struct tpi_frame *frame, struct tpi_frame *below,
 /* The value at a place; NONE where nothing is. */
 const struct tp_value *tpi_frame_at(
     const struct tpi_frame *frame, struct tpi_place place);
+
+/* Of step i: no two are alike, and no run differs from the next. */
+uint64_t tpi_node_seed(const struct tpi_frame *frame, size_t i);
+
+/* Bytes of values that are alive at once when a node has run. */
+struct tpi_memory {
+	uint64_t nbytes;
+	size_t node;
+};
+
+/* At least so many, from what the frame is given; graph_bound.c. */
+enum tp_status tpi_frame_bound(const struct tpi_frame *frame,
+    struct tpi_memory *found, struct tp_err *err);
 
 /* Run the step's function on frame->args. */
 enum tp_status tpi_frame_call(struct tpi_frame *frame,

@@ -179,6 +179,15 @@ enum tp_status tpi_op_widen(struct tpi_call *c, struct tp_err *err);
 enum tp_status tpi_op_narrow(struct tpi_call *c, struct tp_err *err);
 void tpi_op_drop_widened(struct tpi_call *c);
 
+/*
+ * Shapes and dtypes of n_out outputs, without computing them. TP_EUNSUPPORTED
+ * if they depend on more than shapes and on what infer reads.
+ */
+enum tp_status tpi_op_infer(const struct tp_op *op, const struct tp_attr *attrs,
+    size_t n_attrs, const struct tp_value *inputs, size_t n_in,
+    struct tpi_info *infos, size_t n_out, const struct tp_op_opts *opts,
+    struct tp_err *err);
+
 /* Run op with what tp_op_run would have found; for functions of tp/ops.h. */
 const struct tp_op *tpi_op_newest(const char *onnx);
 

@@ -479,3 +479,32 @@ tp_op_run(const struct tp_op *op, const struct tp_attr *attrs, size_t n_attrs,
 	drop_slots(&c, &slots, n_in, n_out);
 	return rc;
 }
+
+enum tp_status
+tpi_op_infer(const struct tp_op *op, const struct tp_attr *attrs,
+    size_t n_attrs, const struct tp_value *inputs, size_t n_in,
+    struct tpi_info *infos, size_t n_out, const struct tp_op_opts *opts,
+    struct tp_err *err)
+{
+	struct tpi_call c = {.op = op, .attrs = attrs, .n_attrs = n_attrs};
+	struct slots slots;
+	enum tp_status rc;
+
+	c.opts = opts;
+	c.alloc = opts->alloc;
+	c.n_threads = opts->n_threads;
+	rc = take_slots(&c, &slots, n_in, n_out, err);
+	if (!rc)
+		rc = take_inputs(&c, inputs, n_in, n_out, err);
+	if (!rc)
+		rc = check_attrs(&c, err);
+	if (!rc && !op->infer)
+		rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: shapes depend on values", op->onnx);
+	if (!rc)
+		rc = op->infer(&c, infos, err);
+	if (!rc)
+		name_moved(&c, infos);
+	drop_slots(&c, &slots, n_in, n_out);
+	return rc;
+}

@@ -22,7 +22,7 @@
 #include "support/cmocka_all.h"
 
 struct graphs {
-	void *blocks[1024];
+	void *blocks[4096];
 	size_t n;
 };
 

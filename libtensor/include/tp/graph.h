@@ -139,6 +139,13 @@ struct tp_run_opts {
 	uint64_t seed;		      /* of random operators without one */
 	tp_watch_fn *watch;	      /* or NULL */
 	void *watch_ctx;
+	/*
+	 * Bytes of values and scratch at once, without inputs and constants; 0:
+	 * no limit. TP_ELIMIT names the node that needs more, before anything
+	 * is computed if the shapes tell it.
+	 */
+	uint64_t max_memory;
+	uint64_t *peak_memory; /* if not NULL: the most there were */
 };
 
 /*
