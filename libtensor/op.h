@@ -166,6 +166,12 @@ enum tp_status tpi_op_doubles(const struct tpi_call *c,
     const struct tp_tensor *t, const int64_t *sizes, unsigned rank,
     struct tp_tensor **out, struct tp_err *err);
 
+/*
+ * Memory for n items of size bytes, which are undefined, or NULL; it goes back
+ * with tp_mem_free(c->alloc, p, n, size).
+ */
+void *tpi_op_scratch(const struct tpi_call *c, size_t n, size_t size);
+
 /* Parts for work of that size: 1 when it is not worth a thread. */
 size_t tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tp/checked.h"
 #include "tp/layout.h"
 #include "tp/parallel.h"
 #include "tp/view.h"
@@ -95,6 +96,17 @@ tpi_op_doubles(const struct tpi_call *c, const struct tp_tensor *t,
 		rc = tp_tensor_reshape(wide, sizes, rank, out, err);
 	tp_tensor_free(wide);
 	return rc;
+}
+
+void *
+tpi_op_scratch(const struct tpi_call *c, size_t n, size_t size)
+{
+	const struct tp_alloc *a = c->alloc ? c->alloc : tp_alloc_default();
+	size_t nbytes;
+
+	if (tp_mul_size(n, size, &nbytes))
+		return NULL;
+	return a->alloc(a->ctx, nbytes ? nbytes : 1);
 }
 
 /* "f16, bf16, f32": what the operator takes. */
