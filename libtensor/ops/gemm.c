@@ -21,7 +21,7 @@
 
 /* The blocks that stay in the caches. */
 #define MC 128
-#define NC 256
+#define NC TPI_GEMM_COLUMNS
 #define KC 256
 #define TILE 512
 

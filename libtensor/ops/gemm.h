@@ -26,6 +26,9 @@ struct tpi_matrix {
 	int64_t lane_step, depth_step; /* bytes */
 };
 
+/* At most so many sums come to tpi_put_fn at once. */
+#define TPI_GEMM_COLUMNS 256
+
 struct tpi_gemm;
 
 /*
