@@ -9,10 +9,8 @@
 #include <stdio.h>
 
 #include "tp/checked.h"
-#include "tp/endian.h"
 
 #include "onnx_read.h"
-#include "stream_entry.h"
 
 #include "banned.h"
 
@@ -77,65 +75,6 @@ tpi_onnx_take_close(struct tpi_onnx_take *t)
 	*t = (struct tpi_onnx_take){.r = NULL};
 }
 
-/* The next string of a stream: its length, then its bytes. */
-static enum tp_status
-take_string(struct tpi_onnx_take *t, struct tp_stream *s, uint64_t *number,
-    struct tp_err *err)
-{
-	uint8_t length[8];
-	char *text;
-	size_t n;
-	enum tp_status rc;
-
-	rc = tp_stream_read(s, length, sizeof(length), err);
-	if (rc)
-		return rc;
-	if (tp_u64_to_size(tp_le64(length), &n) || n > tp_stream_left(s))
-		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
-		    "a string of %" PRIu64 " bytes", tp_le64(length));
-	text = tp_mem_array(t->r->alloc, n, 1);
-	if (!text)
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "out of memory for a string of %zu bytes", n);
-	if (n)
-		rc = tp_stream_read(s, text, n, err);
-	if (!rc)
-		rc = tp_strings_add(
-		    t->strings, (struct tp_str){text, n}, number, err);
-	tp_mem_free(t->r->alloc, text, n, 1);
-	return rc;
-}
-
-static enum tp_status
-take_strings(struct tpi_onnx_take *t, size_t entry, struct tp_value *out,
-    struct tp_err *err)
-{
-	const struct tp_entry *e = &t->r->entries[entry];
-	struct tp_tensor *numbers = NULL;
-	struct tp_stream *s = NULL;
-	uint64_t *data;
-	enum tp_status rc;
-
-	if (!t->strings)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "tensor '%s': no pool of strings", TP_BRIEF(e->name));
-	rc = tp_tensor_empty(
-	    t->r->alloc, TP_DTYPE_U64, e->shape, e->rank, &numbers, err);
-	if (!rc)
-		rc = tp_stream_entry(t->r, entry, &s, err);
-	data = rc ? NULL : tp_tensor_data_mut(numbers);
-	for (uint64_t i = 0; i < e->n_elems && !rc; i++)
-		rc = take_string(t, s, &data[i], err);
-	tp_stream_close(s);
-	if (rc) {
-		tp_tensor_free(numbers);
-		return rc;
-	}
-	*out = tp_value_of(numbers);
-	out->kind = TP_VALUE_STRINGS;
-	return TP_OK;
-}
-
 /*
  * Entries have names of their own: two tensors of one name are nothing wrong
  * here.
@@ -144,7 +83,7 @@ static enum tp_status
 free_name(struct tpi_onnx_take *t, struct tp_str name, struct tp_str *out,
     struct tp_err *err)
 {
-	size_t size;
+	size_t size, number = t->r->n_entries;
 	char *text;
 
 	*out = name;
@@ -157,9 +96,11 @@ free_name(struct tpi_onnx_take *t, struct tp_str name, struct tp_str *out,
 	if (!text)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "tensor '%s': out of memory", TP_BRIEF(name));
-	snprintf(
-	    text, size, "%.*s #%zu", (int)name.len, name.s, t->r->n_entries);
-	*out = tp_str(text);
+	do {
+		snprintf(
+		    text, size, "%.*s #%zu", (int)name.len, name.s, number++);
+		*out = tp_str(text);
+	} while (tp_reader_find(t->r, *out) != TP_NONE);
 	return TP_OK;
 }
 
@@ -169,7 +110,6 @@ take(struct tpi_onnx_take *t, struct tpi_onnx_slot *slot, struct tp_str name,
 {
 	const struct tpi_onnx_scope scope = {.path = TP_STR("")};
 	const struct tp_entry *e;
-	struct tp_tensor *tensor = NULL;
 	size_t entry = t->r->n_entries;
 	enum tp_status rc;
 
@@ -181,17 +121,13 @@ take(struct tpi_onnx_take *t, struct tpi_onnx_slot *slot, struct tp_str name,
 	if (rc)
 		return rc;
 	e = &t->r->entries[entry];
-	if (e->dtype == TP_DTYPE_STRING)
-		return take_strings(t, entry, out, err);
 	/* A dense form is not bounded by the size of the file. */
 	if (e->sparse && e->nbytes > t->r->limits.directory_bytes)
 		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
 		    "tensor '%s': %" PRIu64 " bytes when it is not sparse, the "
 		    "limit is %" PRIu64,
 		    TP_BRIEF(name), e->nbytes, t->r->limits.directory_bytes);
-	rc = tp_reader_tensor(t->r, entry, &tensor, err);
-	*out = tp_value_of(tensor);
-	return rc;
+	return tp_reader_value(t->r, entry, t->strings, out, err);
 }
 
 enum tp_status

@@ -121,6 +121,7 @@ struct cli_common {
 	bool json;
 	int64_t threads;     /* 0: as many as there are processors */
 	uint64_t max_memory; /* bytes, 64M unless said otherwise */
+	bool has_max_memory; /* … which it was */
 	int progress;	     /* enum cli_when */
 };
 extern struct cli_common cli_common;

@@ -194,6 +194,8 @@ store(const struct cli_option *o, const char *text, char *why, size_t why_size)
 			return size < (uint64_t)o->min ? why : "too large";
 		}
 		*(uint64_t *)o->value = size;
+		if (o->value == &cli_common.max_memory)
+			cli_common.has_max_memory = true;
 		break;
 	case CLI_INT:
 		if (!cli_int_parse(text, &number))

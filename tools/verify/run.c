@@ -10,8 +10,8 @@
 
 static struct run_settings settings = {
     .rules = {.tolerance = {.rtol = 1e-3, .atol = 1e-7}}};
-static const char *opt_tolerances, *opt_failures;
-static int64_t opt_iterations, opt_seed;
+static const char *opt_tolerances, *opt_failures, *opt_against;
+static int64_t opt_iterations, opt_seed = -1;
 static struct cli_filter filter;
 static struct report_options reports;
 
@@ -25,6 +25,8 @@ parse_number(const struct cli_option *option, const char *text)
 	*out = strtod(text, &end);
 	if (end == text || *end || !isfinite(*out) || *out < 0)
 		return "not a number from 0 on";
+	if (out == &settings.rules.tolerance.of_range)
+		settings.rules.tolerance.has_range = true;
 	return NULL;
 }
 
@@ -35,25 +37,63 @@ static const struct cli_option options[] = {
 	.help = "floats: |a - b| <= atol + X * |b| (default 1e-3)", .call = parse_number},
     {CLI_CALL, 0, "atol", "X", &settings.rules.tolerance.atol,
 	.help = "floats: |a - b| <= X + rtol * |b| (default 1e-7)", .call = parse_number},
+    {CLI_CALL, 0, "of-range", "X", &settings.rules.tolerance.of_range,
+	.help = "floats instead: |a - b| <= X * (largest - smallest that is expected)",
+	.call = parse_number},
     {CLI_STRING, 0, "tolerances", "FILE", &opt_tolerances,
-	.help = "others for some tests: lines of GLOB rtol=X atol=X"},
+	.help = "others for some tests: lines of GLOB rtol=X atol=X of-range=X"},
     {CLI_STRING, 0, "expect-fail", "FILE", &opt_failures,
 	.help = "tests that are expected to differ: lines of NAME REASON"},
 
     {CLI_HEADING, .help = "Which tests"},
     CLI_FILTER_OPTIONS(filter),
 
+    {CLI_HEADING, .help = "Inputs and expectations besides data sets"},
+    {CLI_LIST, 0, "in", "FILE", &settings.inputs.in,
+	.help = "inputs are the tensors of FILE with their names (repeatable)"},
+    {CLI_LIST, 0, "expect", "FILE", &settings.inputs.expect,
+	.help = "outputs are compared with the tensors of FILE with their names "
+	"(repeatable)"},
+    {CLI_LIST, 0, "input", "NAME=FILE[:TENSOR]", &settings.inputs.named,
+	.help = "input NAME is that tensor (repeatable)"},
+    {CLI_INT, 0, "seed", "N", &opt_seed,
+	.help = "make inputs that are not given from seed N; also the seed of random "
+	"operators without one", .min = 0, .max = INT64_MAX},
+    {CLI_LIST, 0, "shape", "NAME=SIZE,...", &settings.inputs.seed.shapes,
+	.help = "their shape (default: as declared, 1 where that says nothing)"},
+    {CLI_LIST, 0, "int", "[NAME=]N|LOW..HIGH", &settings.inputs.seed.ints,
+	.help = "integers are N, or from LOW to HIGH (default 0..1; repeatable)"},
+    {CLI_STRING, 0, "against", "OTHER.onnx", &opt_against,
+	.help = "compare with what OTHER computes from the same inputs (default seed 0)"},
+    {CLI_FLAG, 0, "intermediates", NULL, &settings.intermediates,
+	.help = "with --against: also every value of the same name"},
+
     {CLI_HEADING, .help = "How they are run"},
     {CLI_INT, 0, "max-iterations", "N", &opt_iterations,
 	.help = "refuse a Loop that runs longer (default 1000000)", .min = 1, .max = INT64_MAX},
-    {CLI_INT, 0, "seed", "N", &opt_seed,
-	.help = "of random operators that have none (default 0)", .min = 0, .max = INT64_MAX},
 
     {CLI_HEADING, .help = "Output"},
+    {CLI_FLAG, 't', "trace", NULL, &settings.trace,
+	.help = "a line for each node: shapes, dtypes, range, time"},
+    {CLI_STRING, 0, "stop-at", "NODE", &settings.stop_at,
+	.help = "compute no further than the node of that name or output; print what "
+	"it made"},
+    {CLI_STRING, 0, "dump", "DIR", &settings.dump,
+	.help = "write all values of run N to DIR/run-N.tpt"},
     REPORT_OPTIONS(reports),
     {.kind = CLI_END},
 };
 /* clang-format on */
+
+static const char *
+check(void)
+{
+	if (opt_against && settings.inputs.expect.n)
+		return "--expect and --against exclude each other";
+	if (settings.intermediates && !opt_against)
+		return "--intermediates needs --against";
+	return run_inputs_check(&settings.inputs);
+}
 
 const struct cli_app run_app = {
     .name = "tp-verify run",
@@ -64,6 +104,7 @@ const struct cli_app run_app = {
 	"data set was compared and holds.",
     .options = options,
     .min_args = 1,
+    .check = check,
 };
 
 static bool
@@ -89,29 +130,68 @@ read_rules(struct run_rules *r)
 	       (!opt_failures || run_rules_read_failures(r, opt_failures));
 }
 
+static void
+exclude(struct run_case *c)
+{
+	verdict_init(&c->v, "run", c->target->path, NULL);
+	c->v.excluded = true;
+	verdict_remark(&c->v, "excluded", CLI_OK, "by --include or --exclude");
+}
+
 static int
-run_all(struct run_case *cases, struct verdict *verdicts, size_t n)
+run_all(struct run_case *cases, size_t n)
 {
 	bool all = n == 1 || cli_common.verbose;
 	int rc = CLI_OK;
+	size_t n_run = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		cases[i].excluded = !cli_filter_takes(
-		    &filter, run_target_name(cases[i].target));
-		if (cases[i].excluded)
-			verdict_init(
-			    &cases[i].v, "run", cases[i].target->path, NULL);
+		struct run_case *c = &cases[i];
+
+		if (!cli_filter_takes(&filter, run_target_name(c->target)))
+			exclude(c);
+		else if (opt_against)
+			run_against(c, &settings, opt_against);
 		else
-			run_case(&cases[i], &settings);
-		if (!cli_common.json && !cases[i].excluded)
-			run_put_case(stdout, &cases[i], all);
-		if (!cases[i].excluded)
-			rc = cli_worst(rc, verdict_exit(&cases[i].v));
-		verdicts[i] = cases[i].v;
+			run_case(c, &settings);
+		n_run += !c->v.excluded;
+		rc = cli_worst(rc, verdict_exit(&c->v));
+		if (!cli_common.json)
+			run_put_case(stdout, c, all);
 	}
 	if (!cli_common.json)
 		run_put_summary(stdout, cases, n);
+	return n_run ? rc : CLI_UNSUPPORTED;
+}
+
+/* Reports take verdicts in a row. */
+static int
+report(const struct run_case *cases, size_t n, int rc)
+{
+	struct verdict *verdicts = calloc(n + 1, sizeof(*verdicts));
+
+	if (!verdicts) {
+		cli_message("out of memory");
+		return CLI_INPUT;
+	}
+	for (size_t i = 0; i < n; i++)
+		verdicts[i] = cases[i].v;
+	rc = report_all(&reports, verdicts, n, rc);
+	free(verdicts);
 	return rc;
+}
+
+static void
+set_up(void)
+{
+	struct run_input_options *in = &settings.inputs;
+
+	settings.n_threads = (unsigned)cli_common.threads;
+	settings.max_iterations = (uint64_t)opt_iterations;
+	if (cli_common.has_max_memory)
+		settings.max_memory = cli_common.max_memory;
+	in->seeded = opt_seed >= 0 || opt_against;
+	in->seed.seed = opt_seed >= 0 ? (uint64_t)opt_seed : 0;
 }
 
 int
@@ -119,33 +199,28 @@ run_run(int n_args, char **argv)
 {
 	struct run_targets targets = {NULL, 0, 0};
 	struct run_case *cases = NULL;
-	struct verdict *verdicts = NULL;
 	int rc = CLI_INPUT;
 
-	settings.n_threads = (unsigned)cli_common.threads;
-	settings.max_iterations = (uint64_t)opt_iterations;
-	settings.seed = (uint64_t)opt_seed;
+	set_up();
 	if (!read_rules(&settings.rules) ||
 	    !find_targets(&targets, n_args, argv))
 		goto out;
 	cases = calloc(targets.n + 1, sizeof(*cases));
-	verdicts = calloc(targets.n + 1, sizeof(*verdicts));
-	if (!cases || !verdicts) {
+	if (!cases) {
 		cli_message("out of memory");
 		goto out;
 	}
 	for (size_t i = 0; i < targets.n; i++)
 		cases[i].target = &targets.items[i];
-	rc = run_all(cases, verdicts, targets.n);
-	rc = report_all(&reports, verdicts, targets.n, rc);
+	rc = report(cases, targets.n, run_all(cases, targets.n));
 	run_rules_finish(&settings.rules);
 out:
 	for (size_t i = 0; cases && i < targets.n; i++)
 		run_case_release(&cases[i]);
 	free(cases);
-	free(verdicts);
 	run_targets_release(&targets);
 	run_rules_release(&settings.rules);
+	run_inputs_release(&settings.inputs);
 	cli_list_release(&filter.include);
 	cli_list_release(&filter.exclude);
 	return rc;

@@ -5,9 +5,17 @@
  *	run.c		options, the run, the summary
  *	run_find.c	models and data sets among the operands
  *	run_case.c	one model: its data sets are computed and judged
+ *	run_judge.c	one output
  *	run_model.c	a model in memory, ready to be computed
- *	run_data.c	inputs and expectations from files
+ *	run_inputs.c	inputs and expectations, from wherever they come
+ *	run_data.c	… from data sets
+ *	run_files.c	… from other files
+ *	run_seed.c	… from a seed
+ *	run_compute.c	from inputs to outputs
+ *	run_watch.c	… what is told and kept on the way
+ *	run_spool.c	… where it is kept
  *	run_values.c	two values, compared
+ *	run_against.c	two models, compared
  *	run_random.c	which outputs depend on chance
  *	run_rules.c	tolerances and expected failures from files
  *	run_text.c	what is told to people
@@ -19,6 +27,7 @@
 #ifndef VERIFY_RUN_H
 #define VERIFY_RUN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +39,8 @@
 
 #include "cli.h"
 #include "glob.h"
+#include "run_seed.h"
+#include "run_watch.h"
 #include "verdict.h"
 #include "verdict_line.h"
 
@@ -69,6 +80,8 @@ struct tp_str run_target_name(const struct run_target *t);
 
 struct run_tolerance {
 	double rtol, atol;
+	bool has_range; /* then of_range holds instead of both */
+	double of_range;
 };
 
 struct run_rules {
@@ -123,13 +136,38 @@ bool run_values_init(struct run_values *v, size_t n);
 void run_values_release(struct run_values *v);
 
 /*
- * The inputs of a data set in upstream's layout: input_N.pb is the N-th input
- * that has no default. TP_ENOTFOUND for a file that is not there or too many.
+ * Those inputs that are still NONE, from a data set in upstream's layout:
+ * input_N.pb is the N-th input that has no default. TP_ENOTFOUND for a file
+ * that is not there, or one too many.
  */
 enum tp_status run_data_inputs(const struct run_model *m, const char *folder,
-    struct run_values *out, struct tp_err *err);
+    struct run_values *v, struct tp_err *err);
 /* output_N.pb is output N. */
 enum tp_status run_data_outputs(const struct run_model *m, const char *folder,
+    struct run_values *v, struct tp_err *err);
+
+/* Where values come from besides data sets (run_inputs.c). */
+struct run_input_options {
+	struct cli_list in, expect; /* files of tensors with those names */
+	struct cli_list named;	    /* NAME=FILE[:TENSOR] */
+	bool seeded;		    /* what is missing is made from a seed */
+	struct run_seed_options seed;
+};
+
+/* NULL, or what is wrong (good until the next call). */
+const char *run_inputs_check(const struct run_input_options *o);
+/* TP_ENOTFOUND when they name an input that the model does not have. */
+enum tp_status run_inputs_check_names(const struct run_model *m,
+    const struct run_input_options *o, struct tp_err *err);
+void run_inputs_release(struct run_input_options *o);
+
+/* folder may be NULL. All inputs without a default are there, or it fails. */
+enum tp_status run_inputs(const struct run_model *m,
+    const struct run_input_options *o, const char *folder,
+    struct run_values *out, struct tp_err *err);
+/* NONE for outputs of which nothing is expected. */
+enum tp_status run_expectations(const struct run_model *m,
+    const struct run_input_options *o, const char *folder,
     struct run_values *out, struct tp_err *err);
 
 /*
@@ -183,14 +221,46 @@ enum tp_status run_compare_chance(struct run_comparison *c,
     const struct tp_value *expected, struct tp_err *err);
 
 /*
- * ---- one test (run_case.c) ----
+ * ---- computing (run_compute.c) ----
  */
 
 struct run_settings {
 	unsigned n_threads;
-	uint64_t max_iterations, seed;
+	uint64_t max_iterations, max_memory; /* 0: the default, none */
 	struct run_rules rules;
+	struct run_input_options inputs;
+	bool trace, intermediates;
+	const char *stop_at; /* or NULL */
+	const char *dump;    /* a folder, or NULL */
+	size_t n_dumps;	     /* files in it so far */
 };
+
+/* Counts what is allocated, and refuses what is beyond the limit. */
+struct run_budget {
+	struct tp_alloc alloc;
+	uint64_t limit;
+	atomic_uint_least64_t used;
+	atomic_bool refused;
+};
+
+/* One run. Values may be of the budget, so they are released together. */
+struct run_job {
+	struct run_values inputs, outputs, expected;
+	struct run_watch watch;
+	struct run_budget budget;
+};
+
+/* From job->inputs to job->outputs. */
+enum tp_status run_compute(const struct run_model *m, struct run_settings *s,
+    struct run_job *job, struct tp_err *err);
+void run_job_release(struct run_job *job);
+
+/* Where --trace goes, or NULL. */
+FILE *run_trace_of(const struct run_settings *s);
+
+/*
+ * ---- judging (run_judge.c) ----
+ */
 
 /* An output that was looked at: a verdict's detail. */
 struct run_output {
@@ -198,23 +268,50 @@ struct run_output {
 	char *name;
 	size_t name_len;
 	int64_t *shape;
-	unsigned rank;
 	struct run_comparison c;
 };
+void run_outputs_free(struct run_output *outputs);
+
+struct run_judge {
+	struct verdict *v;
+	struct run_output **outputs; /* what is made for the verdict */
+	const struct tp_strings *strings;
+	struct run_tolerance tolerance;
+	const char *expected_failure; /* NULL: none is expected */
+};
+
+/*
+ * Compare, and add an item "set/name" to the verdict (set may be NULL, and so
+ * may chance); true if it holds. NOT_COMPARED where expected is NONE.
+ */
+bool run_judge(struct run_judge *j, const char *set, struct tp_str name,
+    const struct run_chance *chance, const struct tp_value *got,
+    const struct tp_value *expected);
+
+/* An item that has nothing to be compared with; its name is copied. */
+void run_judge_alone(struct run_judge *j, const struct verdict_item *item);
+
+/* Nothing was computed; set may be NULL. */
+void run_not_run(struct verdict *v, const char *set, const struct tp_err *err);
+int run_exit_of(const struct tp_err *err);
+
+/* A verdict's figures(). */
+size_t run_figures(const struct verdict_item *item,
+    struct verdict_figure out[VERDICT_MAX_FIGURES]);
+
+/*
+ * ---- one test (run_case.c), or two models (run_against.c) ----
+ */
 
 struct run_case {
 	const struct run_target *target;
 	struct verdict v;
 	struct run_output *outputs;
-	bool excluded;
 };
 
 void run_case(struct run_case *c, struct run_settings *s);
+void run_against(struct run_case *c, struct run_settings *s, const char *other);
 void run_case_release(struct run_case *c);
-
-/* A verdict's figures(). */
-size_t run_figures(const struct verdict_item *item,
-    struct verdict_figure out[VERDICT_MAX_FIGURES]);
 
 /*
  * ---- text (run_text.c) ----

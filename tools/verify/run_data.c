@@ -67,19 +67,20 @@ check_end(const char *folder, const char *what, size_t n, struct tp_err *err)
 
 enum tp_status
 run_data_inputs(const struct run_model *m, const char *folder,
-    struct run_values *out, struct tp_err *err)
+    struct run_values *v, struct tp_err *err)
 {
 	const struct tp_graph *g = m->graph;
 	enum tp_status rc = TP_OK;
 	size_t n = 0;
 
-	if (!run_values_init(out, g->n_inputs))
-		return no_memory(err);
-	for (size_t k = 0; k < g->n_inputs && !rc; k++)
-		if (!run_model_has_default(m, k))
-			rc =
-			    read_value(folder, "input", n++, &g->inputs[k].type,
-				m->strings, &out->items[k], err);
+	for (size_t k = 0; k < g->n_inputs && !rc; k++) {
+		if (run_model_has_default(m, k))
+			continue;
+		if (v->items[k].kind == TP_VALUE_NONE)
+			rc = read_value(folder, "input", n, &g->inputs[k].type,
+			    m->strings, &v->items[k], err);
+		n++;
+	}
 	if (!rc)
 		rc = check_end(folder, "input", n, err);
 	return rc;
@@ -87,16 +88,15 @@ run_data_inputs(const struct run_model *m, const char *folder,
 
 enum tp_status
 run_data_outputs(const struct run_model *m, const char *folder,
-    struct run_values *out, struct tp_err *err)
+    struct run_values *v, struct tp_err *err)
 {
 	const struct tp_graph *g = m->graph;
 	enum tp_status rc = TP_OK;
 
-	if (!run_values_init(out, g->n_outputs))
-		return no_memory(err);
 	for (size_t k = 0; k < g->n_outputs && !rc; k++)
-		rc = read_value(folder, "output", k, &g->outputs[k].type,
-		    m->strings, &out->items[k], err);
+		if (v->items[k].kind == TP_VALUE_NONE)
+			rc = read_value(folder, "output", k,
+			    &g->outputs[k].type, m->strings, &v->items[k], err);
 	if (!rc)
 		rc = check_end(folder, "output", g->n_outputs, err);
 	return rc;

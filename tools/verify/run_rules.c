@@ -46,13 +46,18 @@ parse_tolerance(struct run_rules *r, struct run_line *line, char *rest)
 	char *state = NULL;
 
 	line->tolerance = r->tolerance;
+	line->tolerance.has_range = false;
 	if (!*rest)
-		return "expected rtol=X, atol=X or both";
+		return "expected rtol=X, atol=X or of-range=X";
 	for (char *word = strtok_r(rest, " \t", &state); word;
-	     word = strtok_r(NULL, " \t", &state))
-		if (!parse_number(word, "rtol", &line->tolerance.rtol) &&
-		    !parse_number(word, "atol", &line->tolerance.atol))
-			return "expected rtol=X and atol=X, not negative";
+	     word = strtok_r(NULL, " \t", &state)) {
+		if (parse_number(word, "of-range", &line->tolerance.of_range))
+			line->tolerance.has_range = true;
+		else if (!parse_number(word, "rtol", &line->tolerance.rtol) &&
+			 !parse_number(word, "atol", &line->tolerance.atol))
+			return "expected rtol=X, atol=X or of-range=X, not "
+			       "negative";
+	}
 	return NULL;
 }
 

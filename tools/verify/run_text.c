@@ -35,7 +35,7 @@ outcome_of(const struct run_case *c)
 {
 	int exit = verdict_exit(&c->v);
 
-	if (c->excluded)
+	if (c->v.excluded)
 		return EXCLUDED;
 	if (exit == CLI_DIFFERS)
 		return FAILED;
@@ -67,8 +67,11 @@ put_figures(FILE *out, const struct verdict_item *item)
 	if (o->c.exact)
 		fputs(", the same", out);
 	else if (o->c.has_figures)
-		fprintf(out, ", max abs %.3g rel %.3g ulp %" PRIu64, c->max_abs,
-		    c->max_rel, c->max_ulp);
+		fprintf(out,
+		    ", max abs %.3g rel %.3g ulp %" PRIu64
+		    ", of range %.3g, SQNR %.1f dB",
+		    c->max_abs, c->max_rel, c->max_ulp, run_of_range(&o->c),
+		    tp_compare_sqnr(c));
 }
 
 static void
@@ -84,22 +87,27 @@ put_item(FILE *out, const struct run_case *c, const struct verdict_item *item)
 	putc('\n', out);
 }
 
+/* "FOLDER/test_x: not run: unsupported: node 3 …" */
+static void
+put_remark(FILE *out, const struct run_case *c, const struct verdict_remark *r)
+{
+	put_case_name(out, c);
+	if (r->exit)
+		fputs(r->exit == CLI_DIFFERS ? "failed: " : "not run: ", out);
+	fprintf(out, "%s: ", r->kind);
+	cli_put_text(out, tp_str(r->text ? r->text : ""));
+	putc('\n', out);
+}
+
 void
 run_put_case(FILE *out, const struct run_case *c, bool all)
 {
 	for (size_t i = 0; i < c->v.n_items; i++)
 		if (all || c->v.items[i].status != VERDICT_EQUAL)
 			put_item(out, c, &c->v.items[i]);
-	for (size_t i = 0; i < c->v.n_remarks; i++) {
-		const struct verdict_remark *r = &c->v.remarks[i];
-
-		put_case_name(out, c);
-		fprintf(out,
-		    "%s: %s: ", r->exit == CLI_DIFFERS ? "failed" : "not run",
-		    r->kind);
-		cli_put_text(out, tp_str(r->text ? r->text : ""));
-		putc('\n', out);
-	}
+	for (size_t i = 0; i < c->v.n_remarks; i++)
+		if (c->v.remarks[i].exit || cli_common.verbose)
+			put_remark(out, c, &c->v.remarks[i]);
 	if (c->v.no_memory) {
 		put_case_name(out, c);
 		fputs("not run: out of memory\n", out);

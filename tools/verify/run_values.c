@@ -95,6 +95,22 @@ note_range(
 	}
 }
 
+static struct tp_compare_rule
+rule_for(const struct run_comparison *c, enum tp_dtype dtype)
+{
+	struct tp_compare_rule rule = {.equal_nan = true};
+	double range = c->high - c->low;
+
+	rule.has_abs = is_float(dtype);
+	if (rule.has_abs && c->tolerance.has_range) {
+		rule.atol = range > 0 ? c->tolerance.of_range * range : 0;
+	} else if (rule.has_abs) {
+		rule.rtol = c->tolerance.rtol;
+		rule.atol = c->tolerance.atol;
+	}
+	return rule;
+}
+
 static enum tp_status
 compare_elements(struct run_comparison *c, const struct tp_tensor *got,
     const struct tp_tensor *expected, struct tp_err *err)
@@ -102,10 +118,7 @@ compare_elements(struct run_comparison *c, const struct tp_tensor *got,
 	const enum tp_dtype dtype = tp_tensor_dtype(expected);
 	const uint64_t n = tp_tensor_numel(expected);
 	const void *a = tp_tensor_data(got), *b = tp_tensor_data(expected);
-	const struct tp_compare_rule rule = {.has_abs = is_float(dtype),
-	    .rtol = is_float(dtype) ? c->tolerance.rtol : 0,
-	    .atol = is_float(dtype) ? c->tolerance.atol : 0,
-	    .equal_nan = true};
+	struct tp_compare_rule rule;
 	const struct verdict_elements what = {.n_elems = n,
 	    .rank = tp_tensor_rank(expected),
 	    .shape = tp_tensor_sizes(expected),
@@ -116,6 +129,7 @@ compare_elements(struct run_comparison *c, const struct tp_tensor *got,
 	c->dtype = dtype;
 	c->has_figures = true;
 	note_range(c, dtype, b, n);
+	rule = rule_for(c, dtype);
 	if (n == 0 || tp_compare_same(dtype, a, b, (size_t)n, true)) {
 		tp_compare_add_same(&c->figures, n);
 		return TP_OK;

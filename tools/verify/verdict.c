@@ -191,7 +191,7 @@ verdict_exit(const struct verdict *v)
 	if (v->no_memory)
 		exit = cli_worst(exit, CLI_INPUT);
 	/* Missing and extra tensors are a finding of their own. */
-	if (exit == CLI_OK && verdict_compared(v).tensors == 0)
+	if (exit == CLI_OK && !v->excluded && verdict_compared(v).tensors == 0)
 		exit = CLI_UNSUPPORTED;
 	return exit;
 }

@@ -108,6 +108,7 @@ struct verdict {
 	size_t n_remarks, cap_remarks;
 	struct verdict_totals totals[VERDICT_STATUS_COUNT];
 	int exit;	/* the worst so far */
+	bool excluded;	/* as a whole, by the user's own option: no failure */
 	bool no_memory; /* something could not be kept: CLI_INPUT */
 	/* The file that could not be read at all; error.status is TP_OK: none.
 	 */

@@ -36,7 +36,9 @@
 #include "tp/error.h"
 #include "tp/macros.h"
 #include "tp/quant.h"
+#include "tp/strings.h"
 #include "tp/tensor.h"
+#include "tp/value.h"
 
 /* What reading may use. 0 in a field means its default. */
 struct tp_limits {
@@ -234,6 +236,14 @@ TP_API bool tp_reader_reads_file(const struct tp_reader *r, const char *path);
  */
 TP_API TP_NODISCARD enum tp_status tp_reader_tensor(
     struct tp_reader *r, size_t i, struct tp_tensor **out, struct tp_err *err);
+
+/*
+ * The same as a value of a graph; of strings their numbers in the pool, which
+ * may be NULL where there are none. *out is NONE on failure.
+ */
+TP_API TP_NODISCARD enum tp_status tp_reader_value(struct tp_reader *r,
+    size_t i, struct tp_strings *strings, struct tp_value *out,
+    struct tp_err *err);
 
 /*
  * n bytes at offset of a storage whose encoding is TP_ENC_RAW, which lie inside
