@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#include "quantize.h"
+#include "dequantize_graph.h"
+#include "onnx_dequantize.h"
+#include "quantize_graph.h"
 #include "stream_cast.h"
 
 #include "banned.h"
@@ -26,7 +28,15 @@ struct dequantized {
 	size_t *first_of; /* for each storage: entry seen first, or TP_NONE */
 	bool *recorded;	  /* the metadata speaks of it */
 	size_t n_kept_storages, n_computed;
+	struct tpi_dequantize_graph *graph; /* NULL: there is none */
 };
+
+/* The graph goes along, changed. */
+static bool
+keeps_graph(const struct dequantized *d)
+{
+	return d->graph && d->options.keep_graph;
+}
 
 static enum tp_status
 no_memory(struct tp_err *err)
@@ -77,16 +87,30 @@ dequantized_attach(struct tp_reader *r, size_t i, struct tp_err *err)
 	struct dequantized *d = r->priv;
 	size_t k = 0;
 
+	if (keeps_graph(d) &&
+	    !tp_str_cmp(r->attachments[i].name, TP_STR(TP_ATTACHMENT_ONNX)))
+		return tpi_dequantize_graph_attach(
+		    d->graph, &r->arena, &r->attachments[i], err);
 	while (tp_str_cmp(
 	    tp_reader_attachment_name(d->inner, k), r->attachments[i].name))
 		k++;
 	return tp_reader_attachment(d->inner, k, &r->attachments[i], err);
 }
 
+static void
+dequantized_close(struct tp_reader *r)
+{
+	struct dequantized *d = r->priv;
+
+	if (d)
+		tpi_dequantize_graph_close(d->graph);
+}
+
 static const struct tp_format dequantized_format = {
     .name = "dequantized",
     .stream = dequantized_stream,
     .attach = dequantized_attach,
+    .close = dequantized_close,
 };
 
 const struct tp_quantized_item *
@@ -183,6 +207,30 @@ take_recorded(
 	return take_in(ctx, i, info, err);
 }
 
+/*
+ * What a graph that is kept says counts, since it is the graph that changes.
+ * Else its DequantizeLinear nodes have told all, but for casts.
+ */
+static enum tp_status
+take_from_graph(struct dequantized *d, size_t i, struct tp_err *err)
+{
+	const struct tp_entry *e = tp_reader_entry(d->inner, i);
+	const struct tpi_onnx_wide *w =
+	    d->graph ? tpi_dequantize_graph_about(d->graph, i) : NULL;
+
+	if (!keeps_graph(d)) {
+		if (e->quant)
+			return take_in(d, i, e->quant, err);
+		return w && w->found && w->is_cast ? take_in(d, i, NULL, err)
+						   : TP_OK;
+	}
+	if (!w || !w->found) {
+		d->items[i].recipe.why = w ? w->why : NULL;
+		return TP_OK;
+	}
+	return take_in(d, i, w->is_cast ? NULL : &w->info, err);
+}
+
 /* Is it wanted? */
 static enum tp_status
 ask(struct dequantized *d, size_t i, struct tp_err *err)
@@ -192,7 +240,8 @@ ask(struct dequantized *d, size_t i, struct tp_err *err)
 	enum tp_status rc = TP_OK;
 
 	if (!w->chosen) {
-		item->recipe.why = "it is not quantized";
+		if (!item->recipe.why || !is_code(tp_reader_entry(d->inner, i)))
+			item->recipe.why = "it is not quantized";
 		return TP_OK;
 	}
 	if (d->options.recipe)
@@ -228,6 +277,28 @@ mark_parts(struct dequantized *d, bool of_chosen, size_t mark)
 	}
 }
 
+/* The graph knows what its nodes still need. */
+static enum tp_status
+drop_parts(struct dequantized *d, struct tp_err *err)
+{
+	enum tp_status rc;
+
+	if (!keeps_graph(d)) {
+		mark_parts(d, true, TP_NONE);
+		mark_parts(d, false, 0);
+		return TP_OK;
+	}
+	rc = tpi_dequantize_graph_change(d->graph, d->widens, err);
+	for (size_t i = 0; !rc && i < d->n; i++) {
+		const struct tpi_onnx_wide *w =
+		    tpi_dequantize_graph_about(d->graph, i);
+
+		if (w && w->gone)
+			d->place[i] = TP_NONE;
+	}
+	return rc;
+}
+
 static enum tp_status
 decide(struct dequantized *d, struct tp_err *err)
 {
@@ -240,15 +311,14 @@ decide(struct dequantized *d, struct tp_err *err)
 		d->items[i].source = i;
 		d->items[i].nbytes_before = d->items[i].nbytes_after =
 		    e->nbytes;
-		if (e->quant)
-			rc = take_in(d, i, e->quant, err);
+		rc = take_from_graph(d, i, err);
 	}
 	if (!rc)
 		rc = tpi_dequantize_record(d->inner, take_recorded, d, err);
 	for (size_t i = 0; !rc && i < d->n; i++)
 		rc = ask(d, i, err);
-	mark_parts(d, true, TP_NONE);
-	mark_parts(d, false, 0);
+	if (!rc)
+		rc = drop_parts(d, err);
 	for (size_t i = 0; i < d->n; i++)
 		if (d->place[i] == TP_NONE) {
 			d->items[i].recipe.why =
@@ -309,7 +379,20 @@ add_widened(
 		d->widen_of[d->n_computed++] = i;
 	}
 	e.storage = d->storage[twin];
+	if (keeps_graph(d))
+		tpi_dequantize_graph_name(d->graph, i, &e);
 	return rc ? rc : tpi_reader_add(r, &e, TP_NO_OFFSET, err);
+}
+
+static enum tp_status
+add_kept(
+    struct tp_reader *r, struct dequantized *d, size_t i, struct tp_err *err)
+{
+	struct tp_entry e = *tp_reader_entry(d->inner, i);
+
+	if (keeps_graph(d))
+		tpi_dequantize_graph_name(d->graph, i, &e);
+	return tpi_reader_add(r, &e, TP_NO_OFFSET, err);
 }
 
 static enum tp_status
@@ -321,10 +404,8 @@ add_entries(struct tp_reader *r, struct dequantized *d, struct tp_err *err)
 		if (d->place[i] == TP_NONE)
 			continue;
 		d->place[i] = r->n_entries;
-		rc = d->widens[i].chosen
-			 ? add_widened(r, d, i, err)
-			 : tpi_reader_add(r, tp_reader_entry(d->inner, i),
-			       TP_NO_OFFSET, err);
+		rc = d->widens[i].chosen ? add_widened(r, d, i, err)
+					 : add_kept(r, d, i, err);
 	}
 	for (size_t i = 0; !rc && i < d->n; i++) {
 		const struct tpi_widen *w = &d->widens[i];
@@ -353,7 +434,8 @@ build(struct tp_reader *r, struct dequantized *d, struct tp_err *err)
 	for (size_t i = 0; !rc && i < d->inner->n_attachments; i++) {
 		struct tp_str name = d->inner->attachments[i].name;
 
-		if (!any || tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
+		if (!any || keeps_graph(d) ||
+		    tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
 			rc = tpi_reader_add_attachment(r, name, err);
 	}
 	return rc;
@@ -412,7 +494,12 @@ tp_dequantize_reader(struct tp_reader *inner,
 	r->format = &dequantized_format;
 	d = new_dequantized(r, inner, options);
 	r->priv = d;
-	rc = d ? decide(d, err) : no_memory(err);
+	rc = d ? TP_OK : no_memory(err);
+	if (!rc && tpi_has_graph(inner))
+		rc =
+		    tpi_dequantize_graph_open(&d->graph, inner, &r->arena, err);
+	if (!rc)
+		rc = decide(d, err);
 	if (!rc)
 		rc = build(r, d, err);
 	if (rc) {

@@ -8,8 +8,8 @@
  *     Lists do not change yet: what is to come is noted with tpi_onnx_edit_node
  *     and tpi_onnx_edit_tensor, what is to go with tpi_onnx_edit_remove.
  *  3. tpi_onnx_edit_finish puts the lists in order. Slots have new names then,
- *     since a name tells the numbers of the nodes around a weight: slot_of asks
- *     for that of a tensor.
+ *     since a name tells the numbers of the nodes around a weight:
+ *     tpi_onnx_edit_name_entry tells them.
  *  4. tpi_onnx_edit_pack, then tpi_onnx_edit_close.
  */
 #ifndef TPI_ONNX_EDIT_H
@@ -122,9 +122,12 @@ enum tp_status tpi_onnx_edit_remove(
 enum tp_status tpi_onnx_edit_finish(
     struct tpi_onnx_edit *e, struct tp_err *err);
 
-/* Once it is finished: the slot of a weight, or NULL. */
-const struct tpi_onnx_slot *tpi_onnx_edit_slot_of(
-    const struct tpi_onnx_edit *e, const void *weight);
+/*
+ * Once it is finished: give an entry the name, scope and local name of the slot
+ * of a weight. One that is no weight of the graph keeps its own.
+ */
+void tpi_onnx_edit_name_entry(
+    const struct tpi_onnx_edit *e, const void *weight, struct tp_entry *entry);
 /* By what a slot's weight is known: its tensor, or its attribute. */
 const void *tpi_onnx_edit_weight(const struct tpi_onnx_slot *slot);
 

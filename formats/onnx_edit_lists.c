@@ -309,13 +309,19 @@ tpi_onnx_edit_finish(struct tpi_onnx_edit *e, struct tp_err *err)
 	return rc ? rc : index_weights(e, err);
 }
 
-const struct tpi_onnx_slot *
-tpi_onnx_edit_slot_of(const struct tpi_onnx_edit *e, const void *weight)
+void
+tpi_onnx_edit_name_entry(
+    const struct tpi_onnx_edit *e, const void *weight, struct tp_entry *entry)
 {
+	const struct tpi_onnx_slot *s;
 	size_t i;
 
-	return tp_map_find(&e->places, key_of(&weight), &i) ? &e->after.items[i]
-							    : NULL;
+	if (!tp_map_find(&e->places, key_of(&weight), &i))
+		return;
+	s = &e->after.items[i];
+	entry->name = s->name;
+	entry->scope = e->after.scopes[s->scope].path;
+	entry->local = s->local;
 }
 
 enum tp_status

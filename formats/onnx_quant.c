@@ -1,81 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_quant.c - weights that a DequantizeLinear node explains
+ * onnx_quant.c - weights that the nodes behind them explain
  *
  *	y = (x - zero_point) * scale
  *
- * x, scale and zero_point are inputs 0 to 2. A scale with one element is for
- * the whole tensor, one with a size is along axis (1 if not said), one with the
- * rank of x is for blocks of block_size along axis. What does not fit is the
- * business of whoever runs the graph: such a weight is plain numbers here.
+ * Of DequantizeLinear a scale with one element is for the whole tensor, one
+ * with a size is along axis (1 if not said), one with the rank of x is for
+ * blocks of block_size along axis. Of Mul the sizes tell, as operands
+ * broadcast: [C, 1, 1] stands beside the third axis from the end; before opset
+ * 7 [C] stood beside the attribute axis.
  */
+#include "onnx_expansions.h"
+#include "onnx_message.h"
 #include "onnx_read.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "banned.h"
-
-/* Slots by scope and local name, which is the number of their entry. */
-struct names {
-	struct tp_map map;
-	struct tpi_arena arena; /* keys that are in the map */
-	struct tpi_copy key;	/* one to look for */
-	const struct tpi_onnx_slots *slots;
-};
-
-static struct tp_str
-make_key(char *p, size_t scope, struct tp_str local)
-{
-	memcpy(p, &scope, sizeof(scope));
-	memcpy(p + sizeof(scope), local.s, local.len);
-	return (struct tp_str){p, local.len + sizeof(scope)};
-}
-
-static enum tp_status
-add_names(struct names *n, struct tp_err *err)
-{
-	const struct tpi_onnx_slot *slot;
-	enum tp_status rc = TP_OK;
-	char *p;
-
-	for (size_t i = 0; i < n->slots->n_items && !rc; i++) {
-		slot = &n->slots->items[i];
-		p = tpi_arena_array(
-		    &n->arena, slot->local.len + sizeof(slot->scope), 1);
-		if (!p)
-			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-			    "out of memory for names");
-		rc = tp_map_add(&n->map, make_key(p, slot->scope, slot->local),
-		    i, NULL, err);
-	}
-	return rc;
-}
-
-/* Input i of the node as an entry: in its scope, or in one around it. */
-static enum tp_status
-find_input(struct names *n, const struct tpi_onnx_dequantizer *d, size_t i,
-    size_t *entry, struct tp_err *err)
-{
-	struct tp_str name;
-	enum tp_status rc;
-	uint8_t *p;
-
-	*entry = TP_NONE;
-	if (i >= d->node->n_input)
-		return TP_OK;
-	name = tpi_onnx_str(d->node->input[i]);
-	n->key.n = 0;
-	rc = tpi_copy_add(&n->key, name.len + sizeof(d->scope), &p, err);
-	if (rc)
-		return rc;
-	for (size_t scope = d->scope; name.len && scope != TP_NONE;
-	     scope = n->slots->scopes[scope].parent)
-		if (tp_map_find(
-			&n->map, make_key((char *)p, scope, name), entry))
-			break;
-	return TP_OK;
-}
 
 static int64_t
 int_attribute(
@@ -87,28 +26,14 @@ int_attribute(
 	return a && a->has_i ? a->i : otherwise;
 }
 
-/* Do scales of this shape fit the weight? Then q says how. */
 static bool
-fits(const struct tp_entry *x, const struct tp_entry *s, int64_t axis,
-    int64_t block, struct tp_quant_info *q)
+fits_blocks(const struct tp_entry *w, const struct tp_entry *s, int64_t block,
+    struct tp_quant_info *q)
 {
-	if (s->n_elems == 1 && s->rank <= 1) {
-		q->per = TP_PER_TENSOR;
-		return true;
-	}
-	if (axis < 0)
-		axis += x->rank;
-	if (axis < 0 || axis >= (int64_t)x->rank)
+	if (s->rank != w->rank || block <= 0)
 		return false;
-	q->axis = (unsigned)axis;
-	if (s->rank == 1 && block == 0) {
-		q->per = TP_PER_CHANNEL;
-		return s->shape[0] == x->shape[axis];
-	}
-	if (s->rank != x->rank || block <= 0)
-		return false;
-	for (unsigned d = 0; d < x->rank; d++) {
-		int64_t n = x->shape[d];
+	for (unsigned d = 0; d < w->rank; d++) {
+		int64_t n = w->shape[d];
 
 		if (d == q->axis)
 			n = n / block + (n % block != 0);
@@ -117,6 +42,54 @@ fits(const struct tp_entry *x, const struct tp_entry *s, int64_t axis,
 	}
 	q->per = TP_PER_BLOCK;
 	q->block = (uint64_t)block;
+	return true;
+}
+
+static bool
+fits_dequantize(const TpOnnx__NodeProto *node, const struct tp_entry *w,
+    const struct tp_entry *s, struct tp_quant_info *q)
+{
+	int64_t axis = int_attribute(node, "axis", 1);
+	int64_t block = int_attribute(node, "block_size", 0);
+
+	if (s->n_elems == 1 && s->rank <= 1) {
+		q->per = TP_PER_TENSOR;
+		return true;
+	}
+	if (axis < 0)
+		axis += w->rank;
+	if (axis < 0 || axis >= (int64_t)w->rank)
+		return false;
+	q->axis = (unsigned)axis;
+	if (s->rank == 1 && block == 0) {
+		q->per = TP_PER_CHANNEL;
+		return s->shape[0] == w->shape[axis];
+	}
+	return fits_blocks(w, s, block, q);
+}
+
+/* Does a product with numbers of these sizes leave w its shape? */
+static bool
+fits_product(const TpOnnx__NodeProto *node, const struct tp_entry *w,
+    const struct tp_entry *s, struct tp_quant_info *q)
+{
+	int64_t first = (int64_t)w->rank - s->rank;
+
+	first = int_attribute(node, "axis", first);
+	if (s->rank > w->rank || first < 0 ||
+	    first > (int64_t)(w->rank - s->rank))
+		return false;
+	q->per = TP_PER_TENSOR;
+	for (unsigned d = 0; d < s->rank; d++) {
+		unsigned axis = (unsigned)first + d;
+
+		if (s->shape[d] == 1)
+			continue;
+		if (q->per != TP_PER_TENSOR || s->shape[d] != w->shape[axis])
+			return false;
+		q->per = TP_PER_CHANNEL;
+		q->axis = axis;
+	}
 	return true;
 }
 
@@ -131,57 +104,51 @@ same_shape(const struct tp_entry *a, const struct tp_entry *b)
 	return true;
 }
 
-static enum tp_status
-add_quantizer(struct tp_reader *r, struct names *n,
-    const struct tpi_onnx_dequantizer *d, struct tp_err *err)
+bool
+tpi_onnx_expansion_fits(const struct tpi_onnx_expansion *x,
+    const struct tp_entry *w, const struct tp_entry *scale,
+    const struct tp_entry *zero, struct tp_quant_info *info)
 {
-	struct tp_quant_info q = {.in_graph = true};
-	const struct tp_entry *x, *s, *z;
-	size_t weight;
-	enum tp_status rc;
+	const TpOnnx__NodeProto *last = tpi_onnx_expansion_last(x);
 
-	rc = find_input(n, d, 0, &weight, err);
-	if (!rc)
-		rc = find_input(n, d, 1, &q.scale, err);
-	if (!rc)
-		rc = find_input(n, d, 2, &q.zero_point, err);
-	if (rc || weight == TP_NONE || q.scale == TP_NONE)
-		return rc;
-	if (q.zero_point == TP_NONE && d->node->n_input > 2 &&
-	    d->node->input[2].len)
-		return TP_OK; /* computed by the graph */
-
-	x = &r->entries[weight];
-	s = &r->entries[q.scale];
-	if (x->quant || x->sparse || s->sparse ||
-	    tp_dtype_kind(s->dtype) != TP_KIND_FLOAT ||
-	    !fits(x, s, int_attribute(d->node, "axis", 1),
-		int_attribute(d->node, "block_size", 0), &q))
-		return TP_OK;
-	if (q.zero_point != TP_NONE) {
-		z = &r->entries[q.zero_point];
-		if (z->sparse || z->dtype != x->dtype || !same_shape(z, s))
-			return TP_OK;
-	}
-	return tpi_reader_set_quant(r, weight, &q, err);
+	*info = (struct tp_quant_info){.in_graph = true};
+	if (w->sparse || scale->sparse ||
+	    tp_dtype_kind(scale->dtype) != TP_KIND_FLOAT)
+		return false;
+	if (zero && (zero->sparse || zero->dtype != w->dtype ||
+			!same_shape(zero, scale)))
+		return false;
+	if (x->n_nodes == 1)
+		return fits_dequantize(last, w, scale, info);
+	/* A product of floats is no weight that was narrowed. */
+	return (tp_dtype_kind(w->dtype) == TP_KIND_INT ||
+		   tp_dtype_kind(w->dtype) == TP_KIND_UINT) &&
+	       fits_product(last, w, scale, info);
 }
 
 enum tp_status
 tpi_onnx_add_quantizers(
     struct tp_reader *r, const struct tpi_onnx_slots *slots, struct tp_err *err)
 {
-	struct names n = {.slots = slots, .key.alloc = r->alloc};
-	enum tp_status rc;
+	struct tpi_onnx_expansions all;
+	enum tp_status rc = tpi_onnx_expansions_find(&all, slots, err);
 
-	if (!slots->n_dequantizers)
-		return TP_OK;
-	tp_map_init(&n.map, r->alloc);
-	tpi_arena_init(&n.arena, r->alloc);
-	rc = add_names(&n, err);
-	for (size_t i = 0; i < slots->n_dequantizers && !rc; i++)
-		rc = add_quantizer(r, &n, &slots->dequantizers[i], err);
-	tp_map_release(&n.map);
-	tpi_arena_release(&n.arena);
-	tpi_copy_release(&n.key);
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && i < all.n; i++) {
+		const struct tpi_onnx_expansion *x = &all.items[i];
+		struct tp_quant_info q;
+
+		/* Entries are numbered as slots are. The first node counts. */
+		if (x->scale == TP_NONE || r->entries[x->codes].quant ||
+		    !tpi_onnx_expansion_fits(x, &r->entries[x->codes],
+			&r->entries[x->scale],
+			x->zero == TP_NONE ? NULL : &r->entries[x->zero], &q))
+			continue;
+		q.scale = x->scale;
+		q.zero_point = x->zero;
+		rc = tpi_reader_set_quant(r, x->codes, &q, err);
+	}
+	tpi_onnx_expansions_release(&all);
 	return rc;
 }

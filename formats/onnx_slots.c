@@ -104,23 +104,6 @@ add_slot(struct walk *w, const struct tpi_onnx_slot *slot, struct tp_err *err)
 	return TP_OK;
 }
 
-static enum tp_status
-add_dequantizer(
-    struct walk *w, TpOnnx__NodeProto *node, size_t scope, struct tp_err *err)
-{
-	struct tpi_onnx_slots *s = w->s;
-	void *p;
-
-	p = tpi_grow(s->alloc, s->dequantizers, s->n_dequantizers + 1,
-	    &s->cap_dequantizers, sizeof(*s->dequantizers));
-	if (!p)
-		return no_memory(err);
-	s->dequantizers = p;
-	s->dequantizers[s->n_dequantizers++] =
-	    (struct tpi_onnx_dequantizer){node, scope};
-	return TP_OK;
-}
-
 /*
  * The initializers of a graph that was just entered. An empty name means "not
  * there" in ONNX, so nothing could ever refer to such a weight.
@@ -265,11 +248,6 @@ step(struct walk *w, struct tp_err *err)
 			at->node++;
 			return rc;
 		}
-		if (tpi_onnx_is_op(node, TP_STR("DequantizeLinear"))) {
-			rc = add_dequantizer(w, node, at->scope, err);
-			if (rc)
-				return rc;
-		}
 	}
 	for (; at->attribute < node->n_attribute; at->attribute++) {
 		a = node->attribute[at->attribute];
@@ -390,8 +368,6 @@ tpi_onnx_slots_release(struct tpi_onnx_slots *s)
 {
 	tp_mem_free(s->alloc, s->items, s->cap_items, sizeof(*s->items));
 	tp_mem_free(s->alloc, s->scopes, s->cap_scopes, sizeof(*s->scopes));
-	tp_mem_free(s->alloc, s->dequantizers, s->cap_dequantizers,
-	    sizeof(*s->dequantizers));
 	tpi_arena_release(&s->arena);
 	*s = (struct tpi_onnx_slots){.alloc = s->alloc};
 }

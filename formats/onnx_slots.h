@@ -84,12 +84,6 @@ tpi_onnx_scope_id(const struct tpi_onnx_scope *s)
 	return s->graph ? (const void *)s->graph : (const void *)s->function;
 }
 
-/* A DequantizeLinear node: it tells how a weight is quantized. */
-struct tpi_onnx_dequantizer {
-	TpOnnx__NodeProto *node;
-	size_t scope;
-};
-
 struct tpi_onnx_slots {
 	const struct tp_alloc *alloc;
 	struct tpi_arena arena; /* paths and names */
@@ -98,8 +92,6 @@ struct tpi_onnx_slots {
 	size_t n_items, cap_items;
 	struct tpi_onnx_scope *scopes;
 	size_t n_scopes, cap_scopes;
-	struct tpi_onnx_dequantizer *dequantizers;
-	size_t n_dequantizers, cap_dequantizers;
 };
 
 /*

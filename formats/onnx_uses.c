@@ -28,6 +28,7 @@ look_at(struct walk *w, const struct tpi_onnx_frame *frame,
 	    .input = input,
 	    .function = w->function,
 	    .frame = frame,
+	    .scopes = &w->scopes,
 	};
 
 	return use.tensor == TP_NONE ? TP_OK : w->fn(w->ctx, &use, w->err);

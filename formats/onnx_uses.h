@@ -33,6 +33,8 @@ struct tpi_onnx_use {
 	size_t input;
 	const TpOnnx__FunctionProto *function; /* whose body it is, or NULL */
 	const struct tpi_onnx_frame *frame;
+	/* What other names mean at this place. */
+	const struct tpi_onnx_scopes *scopes;
 };
 
 /* A failure ends the walk. */

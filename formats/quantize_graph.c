@@ -138,16 +138,8 @@ void
 tpi_quantize_graph_name(const struct tpi_quantize_graph *g, size_t entry,
     enum tpi_narrow_part part, struct tp_entry *e)
 {
-	const void *address = g->addresses[entry * TPI_N_PARTS + (size_t)part];
-	const struct tpi_onnx_slot *s =
-	    tpi_onnx_edit_slot_of(&g->edit, address);
-
-	/* The entry of no slot: it was none before. */
-	if (!s)
-		return;
-	e->name = s->name;
-	e->scope = g->edit.after.scopes[s->scope].path;
-	e->local = s->local;
+	tpi_onnx_edit_name_entry(
+	    &g->edit, g->addresses[entry * TPI_N_PARTS + (size_t)part], e);
 }
 
 void

@@ -302,12 +302,6 @@ dequantize(struct job *j)
 	rc = refuse_foreign(j);
 	if (rc)
 		return rc;
-	if (o.keep_graph && tp_reader_n_attachments(j->reader)) {
-		tp_fail(&j->err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "--dequantize does not keep graphs yet; native and "
-		    "safetensors take the weights alone");
-		return fail(j, j->input);
-	}
 	if (tp_dequantize_reader(j->reader, &o, &j->quantized, &j->err))
 		return fail(j, j->input);
 	for (size_t i = 0; (item = tp_quantized_item(j->quantized, i)); i++)

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_narrow.h - small graphs, narrowed and widened by way of files
+ */
+#ifndef TEST_ONNX_NARROW_H
+#define TEST_ONNX_NARROW_H
+
+#include <string.h>
+
+#include "tp/onnx.h"
+#include "tp/onnx_dtype.h"
+#include "tp/quantized.h"
+#include "tp/transfer.h"
+
+#include "support/cmocka_all.h"
+#include "support/onnx_build.h"
+#include "support/onnx_files.h"
+#include "support/onnx_text.h"
+
+#define FLOAT 1
+#define GRAPH 5
+#define LARGEST 64
+
+/* ---- making models ---- */
+
+/* Numbers that are all different, some of them negative. */
+static inline TpOnnx__TensorProto *
+with_values(TpOnnx__TensorProto *t)
+{
+	size_t n = 1;
+	float v[LARGEST];
+
+	for (size_t i = 0; i < t->n_dims; i++)
+		n *= (size_t)t->dims[i];
+	assert_true(n <= LARGEST);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (float)i * (i % 2 ? -0.25f : 1) + 0.125f;
+	t->has_raw_data = 1;
+	t->raw_data.len = n * sizeof(float);
+	t->raw_data.data = build_take(t->raw_data.len);
+	memcpy(t->raw_data.data, v, t->raw_data.len);
+	return t;
+}
+
+static inline void
+add_weight(
+    TpOnnx__GraphProto *g, const char *name, size_t rank, const int64_t *dims)
+{
+	BUILD_ADD(g->initializer, g->n_initializer,
+	    with_values(build_tensor(name, FLOAT, rank, dims)));
+}
+
+static inline void
+add_constant(
+    TpOnnx__GraphProto *g, const char *name, size_t rank, const int64_t *dims)
+{
+	TpOnnx__NodeProto *node = build_node("Constant", "", name);
+
+	build_attribute(node, "value", 4)->t =
+	    with_values(build_tensor(NULL, FLOAT, rank, dims));
+	BUILD_ADD(g->node, g->n_node, node);
+}
+
+static inline TpOnnx__NodeProto *
+add_node(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
+    const char *output)
+{
+	TpOnnx__NodeProto *node = build_node(op_type, inputs, output);
+
+	BUILD_ADD(g->node, g->n_node, node);
+	return node;
+}
+
+static inline void
+add_int(TpOnnx__NodeProto *node, const char *name, int64_t value)
+{
+	TpOnnx__AttributeProto *a = build_attribute(node, name, 2);
+
+	a->has_i = 1;
+	a->i = value;
+}
+
+static inline TpOnnx__GraphProto *
+new_graph(void)
+{
+	build_reset();
+	return build_graph();
+}
+
+/* ---- narrowing them ---- */
+
+struct wish {
+	const char *scheme;
+	enum tp_quant_per per;
+	bool asymmetric;
+	unsigned axis; /* of no meaning unless fixed */
+	bool fixed;
+};
+
+/* A tp_recipe_fn: all that may be narrowed is. */
+static inline enum tp_status
+choose(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *recipe, struct tp_err *err)
+{
+	const struct wish *w = ctx;
+
+	(void)err;
+	if (recipe->why)
+		return TP_OK;
+	recipe->why = "small";
+	if (tp_reader_entry(r, entry)->rank < 2)
+		return TP_OK;
+	*recipe = (struct tp_recipe){.scheme = tp_scheme_find(w->scheme),
+	    .symmetric = !w->asymmetric,
+	    .per = w->per,
+	    .axis = w->fixed ? w->axis : TP_AXIS_AUTO,
+	    .block = w->per == TP_PER_BLOCK ? 2 : 0};
+	if (recipe->scheme->scale == TP_DTYPE_NONE)
+		recipe->per = TP_PER_TENSOR;
+	return TP_OK;
+}
+
+static inline void
+save(const char *path, const TpOnnx__ModelProto *m)
+{
+	size_t n = protobuf_c_message_get_packed_size(&m->base);
+	uint8_t *packed = malloc(n + 1);
+
+	assert_non_null(packed);
+	protobuf_c_message_pack(&m->base, packed);
+	write_file(path, packed, n);
+	free(packed);
+}
+
+static inline void
+no_problem(void *ctx, bool is_error, struct tp_str scope, const char *message)
+{
+	(void)ctx;
+	(void)scope;
+	if (is_error)
+		fail_msg("%s", message);
+}
+
+/* From `from` to `to`: narrowed as wished, or widened where w is NULL. */
+static inline enum tp_status
+narrow_file(const char *from, const char *to, struct wish *w,
+    const struct tp_alloc *alloc, struct tp_err *err)
+{
+	struct tp_quantize_options o = {.recipe = w ? choose : NULL,
+	    .ctx = w,
+	    .keep_graph = true,
+	    .n_threads = 1,
+	    .alloc = alloc};
+	struct tp_transfer_options to_options = {
+	    .create = {.force = true, .sync = TP_SYNC_NEVER, .alloc = alloc},
+	    .n_threads = 1};
+	struct tp_open_options open = {.alloc = alloc};
+	struct tp_reader *r = NULL, *q = NULL;
+	struct tp_transfer *t = NULL;
+	enum tp_status rc = tp_open(from, &open, &r, err);
+
+	if (!rc)
+		rc = w ? tp_quantize_reader(r, &o, &q, err)
+		       : tp_dequantize_reader(r, &o, &q, err);
+	if (!rc)
+		rc = tp_transfer_plan(&q, 1, to, &to_options, &t, err);
+	if (!rc)
+		rc = tp_transfer_run(t, err);
+	if (!rc)
+		rc = tp_transfer_verify(t, err);
+	tp_transfer_free(t);
+	tp_close(q);
+	tp_close(r);
+	return rc;
+}
+
+/* A file as a message, if it is a valid model. */
+static inline TpOnnx__ModelProto *
+read_valid(const char *path)
+{
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = NULL;
+
+	assert_int_equal(tp_open(path, NULL, &r, &err), TP_OK);
+	assert_int_equal(tp_onnx_check(r, no_problem, NULL, &err), TP_OK);
+	tp_close(r);
+	return onnx_unpack(path);
+}
+
+/* The graph that comes out: narrowed, or widened where w is NULL. */
+static inline TpOnnx__ModelProto *
+changed(const TpOnnx__ModelProto *m, struct wish *w)
+{
+	const char *in = temp_path(&test_dir, "in.onnx");
+	const char *out = temp_path(&test_dir, "out.onnx");
+	struct tp_err err = TP_ERR_INIT;
+
+	save(in, m);
+	if (narrow_file(in, out, w, NULL, &err))
+		fail_msg("%s: %s", w ? w->scheme : "widened", err.msg);
+	return read_valid(out);
+}
+
+static inline void
+drop(TpOnnx__ModelProto *m)
+{
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+}
+
+static inline void
+assert_text(const TpOnnx__ModelProto *m, const char *want)
+{
+	struct onnx_text got = {.n = 0};
+
+	onnx_text_graph(&got, m->graph);
+	assert_string_equal(got.s, want);
+}
+
+#endif
