@@ -20,24 +20,22 @@ bench_model a.safetensors 1024 64
 printf '%-36s %8s %8s %12s %5s %15s\n' "1 GiB of f32, warm cache" cp job \
     "time (most)" cpu "peak (most)"
 
-alternate 'cp a.safetensors copy' tp-convert -q a.safetensors out.safetensors
-row "safetensors -> safetensors" 1.10 $mib64
-alternate 'cp a.safetensors copy' tp-convert -q --external-data always a.safetensors \
-    out.onnx
-row "safetensors -> ONNX, external" 1.10 $mib64
-alternate 'cp a.safetensors copy' tp-convert -q a.safetensors out.tpt
-row "safetensors -> native" 1.25 $mib64
+versus "safetensors -> safetensors" 1.10 $mib64 'cp a.safetensors copy' \
+    tp-convert -q a.safetensors out.safetensors
+versus "safetensors -> ONNX, external" 1.10 $mib64 'cp a.safetensors copy' \
+    tp-convert -q --external-data always a.safetensors out.onnx
+versus "safetensors -> native" 1.25 $mib64 'cp a.safetensors copy' \
+    tp-convert -q a.safetensors out.tpt
 tp-convert -q a.safetensors b.tpt
-alternate 'cp b.tpt copy' tp-convert -q b.tpt out.safetensors
-row "native -> safetensors, checked" 1.25 $mib64
-alternate 'cp a.safetensors copy' tp-convert -q --dtype f16 a.safetensors out.safetensors
-row "f32 -> f16, safetensors" 1.00 $mib64
-alternate 'cp a.safetensors copy' tp-convert -q --dtype bf16 a.safetensors out.safetensors
-row "f32 -> bf16, safetensors" 1.00 $mib64
+versus "native -> safetensors, checked" 1.25 $mib64 'cp b.tpt copy' \
+    tp-convert -q b.tpt out.safetensors
+versus "f32 -> f16, safetensors" 1.00 $mib64 'cp a.safetensors copy' \
+    tp-convert -q --dtype f16 a.safetensors out.safetensors
+versus "f32 -> bf16, safetensors" 1.00 $mib64 'cp a.safetensors copy' \
+    tp-convert -q --dtype bf16 a.safetensors out.safetensors
 bench_model one.safetensors 1024 1
-alternate 'cp one.safetensors copy' tp-convert -q --dtype bf16 one.safetensors \
-    out.safetensors
-row "f32 -> bf16, one tensor" 1.00 $mib64
+versus "f32 -> bf16, one tensor" 1.00 $mib64 'cp one.safetensors copy' \
+    tp-convert -q --dtype bf16 one.safetensors out.safetensors
 rm one.safetensors
 
 tp-convert -q --external-data always a.safetensors b.onnx
@@ -56,6 +54,8 @@ rm -f b.* many.safetensors
 flat() {
 	to=$1
 	shift
+	name="memory, 256 MiB, 1 GiB, 4 GiB: $*${*:+ }-> $to"
+	wanted "$name" || return 0
 	say "memory: $* to $to"
 	for mib in 256 1024 4096; do
 		[ -e "m$mib.safetensors" ] ||
@@ -64,7 +64,7 @@ flat() {
 		bench_run result tp-convert -q "$@" "m$mib.safetensors" \
 		    "out.$to" >/dev/null
 		awk '{ print $2 }' result
-	done | awk -v name="memory, 256 MiB, 1 GiB, 4 GiB: $*${*:+ }-> $to" '
+	done | awk -v name="$name" '
 	{
 		v[NR] = $1
 		lo = NR == 1 || $1 < lo ? $1 : lo

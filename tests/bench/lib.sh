@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # lib.sh - what benchmarks have in common; they read it and then are in a fresh
-# folder of their own, which goes when they end
+# folder of their own, which goes when they end. An argument of theirs is a word:
+# only rows whose names contain it are measured.
 #
 # shellcheck disable=SC2034 # the scripts end with $missed
 set -eu
 
+word=${1:-}
 rounds=${TP_BENCH_ROUNDS:-5}
 dir=$(mktemp -d "${TP_BENCH_DIR:-${TMPDIR:-/tmp}}/tp-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -15,6 +17,14 @@ missed=0
 
 say() {
 	printf '%s\n' "$*" >&2
+}
+
+# Is the row of that name asked for?
+wanted() {
+	case $1 in
+	*"$word"*) ;;
+	*) return 1 ;;
+	esac
 }
 
 # The median of a column of times.
@@ -64,10 +74,20 @@ row() {
 	}' || missed=1
 }
 
+# versus NAME RATIO-MARK KIB-MARK BASE COMMAND…: alternate them for one line.
+versus() {
+	name=$1 ratio=$2 kib=$3
+	shift 3
+	wanted "$name" || return 0
+	alternate "$@"
+	row "$name" "$ratio" "$kib"
+}
+
 # absolute NAME MS-MARK KIB-MARK COMMAND…: a job that has no cp beside it.
 absolute() {
 	name=$1 ms=$2 kib=$3
 	shift 3
+	wanted "$name" || return 0
 	: >job.times
 	for _ in $(seq "$rounds"); do
 		bench_run result "$@" >/dev/null

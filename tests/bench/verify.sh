@@ -22,25 +22,23 @@ printf '%-36s %8s %8s %12s %5s %15s\n' "1 GiB of f32, warm, 2 threads" cmp job \
     "time (most)" cpu "peak (most)"
 
 compare='cmp a.safetensors b.safetensors'
-alternate "$compare" tp-verify diff --threads 2 a.safetensors b.safetensors
-row "diff, equal" 0.50 $mib64
-alternate "$compare" tp-verify diff --threads 2 one.safetensors two.safetensors
-row "diff, equal, one tensor" 0.50 $mib64
-alternate "$compare" tp-verify diff --threads 2 --per-tensor \
-    a.safetensors b.safetensors
-row "diff, all figures" 1.50 $mib64
-alternate "$compare" tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 \
-    a.safetensors b.safetensors
-row "diff, with tolerances" 1.50 $mib64
+versus "diff, equal" 0.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 a.safetensors b.safetensors
+versus "diff, equal, one tensor" 0.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 one.safetensors two.safetensors
+versus "diff, all figures" 1.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 --per-tensor a.safetensors b.safetensors
+versus "diff, with tolerances" 1.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 a.safetensors \
+    b.safetensors
 
 tp-convert -q --dtype bf16 a.safetensors half.safetensors
 tp-convert -q --dtype f32 half.safetensors rounded.safetensors
-alternate "$compare" tp-verify diff --threads 2 --rtol 0.01 --sqnr 40 \
-    a.safetensors rounded.safetensors
-row "diff, every element differs" 1.50 $mib64
-alternate "$compare" tp-verify diff --threads 2 --tolerance auto \
-    a.safetensors half.safetensors
-row "diff, f32 and bf16" 2.50 $mib64
+versus "diff, every element differs" 1.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 --rtol 0.01 --sqnr 40 a.safetensors \
+    rounded.safetensors
+versus "diff, f32 and bf16" 2.50 $mib64 "$compare" \
+    tp-verify diff --threads 2 --tolerance auto a.safetensors half.safetensors
 rm half.safetensors rounded.safetensors
 
 # 1 GiB at 2 GB/s, and at 1 GB/s.
@@ -72,10 +70,10 @@ if [ -n "$python" ]; then
 		    for p in sys.argv[1:])
 		assert numpy.allclose(a, b)
 	END
-	alternate "$python allclose.py one.safetensors two.safetensors" \
-	    tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 \
-	    one.safetensors two.safetensors
-	row "diff, against numpy.allclose" 0.20 $mib64
+	versus "diff, against numpy.allclose" 0.20 $mib64 \
+	    "$python allclose.py one.safetensors two.safetensors" \
+	    tp-verify diff --threads 2 --rtol 1e-5 --atol 1e-8 one.safetensors \
+	    two.safetensors
 else
 	say "numpy is not installed: no row for numpy.allclose"
 fi
@@ -86,14 +84,15 @@ if command -v h5diff >/dev/null && command -v h5import >/dev/null; then
 	h5import one.raw -d $((1 << 28)) -p x -t FP -s 32 -o one.h5
 	rm one.raw
 	cp one.h5 two.h5
-	alternate 'h5diff one.h5 two.h5' tp-verify diff --threads 2 \
-	    one.safetensors two.safetensors
-	row "diff, against h5diff" 0.20 $mib64
+	versus "diff, against h5diff" 0.20 $mib64 'h5diff one.h5 two.h5' \
+	    tp-verify diff --threads 2 one.safetensors two.safetensors
 	rm one.h5 two.h5
 else
 	say "h5diff is not installed (hdf5-tools): no row for it"
 fi
 
+name="memory, one tensor of 256 MiB, 1 GiB, 4 GiB"
+wanted "$name" || exit "$missed"
 # Memory against size: one tensor of which every element differs.
 rm -f ./*.safetensors ./*.tpt
 for mib in 256 1024 4096; do
@@ -103,15 +102,15 @@ for mib in 256 1024 4096; do
 	    m.safetensors n.safetensors >/dev/null
 	awk '{ print $2 }' result
 	rm ./*.safetensors
-done | awk -v kib=$mib64 '
+done | awk -v name="$name" -v kib=$mib64 '
 {
 	v[NR] = $1
 	bad = bad || $1 > kib
 }
 END {
-	printf "%-54s %5.1f %5.1f %5.1f MiB (%d) %s\n",
-	    "memory, one tensor of 256 MiB, 1 GiB, 4 GiB", v[1] / 1024,
-	    v[2] / 1024, v[3] / 1024, kib / 1024, bad ? "MISSED" : "ok"
+	printf "%-54s %5.1f %5.1f %5.1f MiB (%d) %s\n", name,
+	    v[1] / 1024, v[2] / 1024, v[3] / 1024, kib / 1024,
+	    bad ? "MISSED" : "ok"
 	exit bad
 }' || missed=1
 
