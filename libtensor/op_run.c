@@ -349,6 +349,23 @@ make_outputs(struct tpi_call *c, const struct tpi_info *infos,
 	return rc;
 }
 
+/* The result of TPI_OP_VALUES, if it is a tensor that fits its place. */
+static enum tp_status
+take_result(
+    struct tpi_call *c, const struct tp_tensor *into, struct tp_err *err)
+{
+	struct tpi_info info;
+
+	if (c->results[0].kind != TP_VALUE_TENSOR)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: the result is a %s, its place a tensor", c->op->onnx,
+		    tp_value_kind_name(c->results[0].kind));
+	c->out[0] = c->results[0].tensor;
+	c->results[0] = tp_value_of(NULL);
+	info = tpi_info_of(c->out[0]);
+	return check_target(c, &info, into, err);
+}
+
 /* Bring output 0 to where it is wanted, by way of a copy if need be. */
 static enum tp_status
 settle_target(struct tpi_call *c, struct tp_tensor *into, bool is_direct,
@@ -359,6 +376,11 @@ settle_target(struct tpi_call *c, struct tp_tensor *into, bool is_direct,
 	if (is_direct) {
 		tp_tensor_bump_version(into);
 		return TP_OK;
+	}
+	if (c->op->flags & TPI_OP_VALUES) {
+		rc = take_result(c, into, err);
+		if (rc)
+			return rc;
 	}
 	rc = tp_tensor_assign(into, c->out[0], TP_OVERFLOW_INF, err);
 	tp_tensor_free(c->out[0]);
