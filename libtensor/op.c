@@ -118,6 +118,22 @@ tpi_op_newest(const char *onnx)
 	return op;
 }
 
+static void
+no_kernel(void *ctx, char *const *data, const int64_t *steps, size_t n)
+{
+	(void)ctx;
+	(void)data;
+	(void)steps;
+	(void)n;
+}
+
+tp_loop_fn *const tpi_float_dtypes[TP_DTYPE_COUNT] = {
+    [TP_DTYPE_F16] = no_kernel,
+    [TP_DTYPE_BF16] = no_kernel,
+    [TP_DTYPE_F32] = no_kernel,
+    [TP_DTYPE_F64] = no_kernel,
+};
+
 const struct tp_attr *
 tpi_attr_find(const struct tpi_call *c, const char *name)
 {

@@ -116,6 +116,12 @@ struct tp_op {
 	tp_loop_fn *const *finish;
 };
 
+/*
+ * For .kernels of operators that have none, since they compute in f64 whatever
+ * they are given: f16, bf16, f32, f64.
+ */
+extern tp_loop_fn *const tpi_float_dtypes[TP_DTYPE_COUNT];
+
 /* The attribute of that name, or NULL. */
 const struct tp_attr *tpi_attr_find(const struct tpi_call *c, const char *name);
 int64_t tpi_attr_int(
