@@ -112,15 +112,8 @@ tpi_chunk_place(struct tp_tensor *t, uint64_t from)
 		for (size_t i = 0; i < n; i++)                       \
 			p[i] = STORE(x[i]);                          \
 	}
-#define EXACT_INT(X, A)                                                      \
-	X(A, U8, uint8_t, _, TPI_KEEP, _)                                    \
-	X(A, I8, int8_t, _, TPI_KEEP, _) X(A, U16, uint16_t, _, TPI_KEEP, _) \
-	    X(A, I16, int16_t, _, TPI_KEEP, _)                               \
-		X(A, U32, uint32_t, _, TPI_KEEP, _)                          \
-		    X(A, I32, int32_t, _, TPI_KEEP, _)
-
 TPI_FOREACH_DOUBLE(LOAD_ROW, load)
-EXACT_INT(LOAD_ROW, load)
+TPI_FOREACH_INT(LOAD_ROW, load)
 TPI_FOREACH_DOUBLE(STORE_ROW, store)
 
 void
@@ -128,7 +121,7 @@ tpi_load_doubles(enum tp_dtype dtype, const void *src, size_t n, double *x)
 {
 	static void (*const loads[TP_DTYPE_COUNT])(const void *, size_t,
 	    double *) = {TPI_FOREACH_DOUBLE(TPI_KERNEL_ROW, load)
-		EXACT_INT(TPI_KERNEL_ROW, load)};
+		TPI_FOREACH_INT(TPI_KERNEL_ROW, load)};
 	enum tp_status rc = TP_OK;
 
 	if (loads[dtype])
