@@ -272,8 +272,9 @@ multiply_part(void *ctx, size_t k)
 		uint64_t tile = t % a_product;
 		size_t i, j;
 
+		g.product = t / a_product;
 		if (all->each && (t == from || tile == 0))
-			all->each(g.ctx, t / a_product, &g);
+			all->each(g.ctx, g.product, &g);
 		i = (size_t)(tile % all->n_down) * TILE;
 		j = (size_t)(tile / all->n_down) * NC;
 		if (tpi_unpack[g.dtype])

@@ -53,8 +53,9 @@ struct tpi_gemm {
 	tpi_pack_fn *pack_a, *pack_b;
 	tpi_put_fn *put;
 	char *y;
-	int64_t y_row; /* bytes; elements of a row are packed */
-	const void *ctx;
+	int64_t y_row;	  /* bytes; elements of a row are packed */
+	uint64_t product; /* its number, when one of many */
+	const void *ctx, *b_ctx;
 };
 
 /* Sets up product number i of many: in *g, which has what all share. */

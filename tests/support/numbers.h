@@ -85,7 +85,7 @@ static inline struct tp_tensor *
 placed_tensor(enum tp_dtype dtype, const int64_t *sizes, unsigned rank,
     enum placement how)
 {
-	int64_t wide[8], order[8];
+	int64_t wide[8] = {0}, order[8] = {0};
 	struct tp_tensor *t = NULL, *view = NULL;
 	int axes[8];
 
