@@ -45,6 +45,7 @@ struct tpi_step {
 	const size_t *dead; /* locals that nothing uses after this step */
 	size_t n_dead;
 	bool has_refs; /* attributes stand for those of the function's call */
+	struct tpi_gradient *gradient; /* of Gradient: graph_gradient.h */
 };
 
 #define TPI_NO_CONSTANT SIZE_MAX
@@ -113,6 +114,10 @@ enum tp_status tpi_plan_new(struct tp_program *program,
     const struct tp_function *function, unsigned depth, struct tpi_plan **out,
     struct tp_err *err);
 void tpi_plan_free(struct tpi_plan *plan);
+
+/* The place of a name of the graph itself, which is needed until plan->at. */
+bool tpi_plan_find_own(
+    struct tpi_plan *plan, struct tp_str name, struct tpi_place *place);
 
 /* A finished plan belongs to the program, also on failure. */
 enum tp_status tpi_program_add(

@@ -6,9 +6,7 @@
  * that a name which is used too early can be told from one that is nowhere.
  * Numbers in plan->names run through inputs, constants and locals.
  */
-#include "graph.h"
-
-#include <string.h>
+#include "graph_gradient.h"
 
 #include "tp/checked.h"
 
@@ -87,6 +85,8 @@ tpi_plan_free(struct tpi_plan *plan)
 	const struct tp_graph *g = plan->graph;
 
 	drop_scratch(plan);
+	for (size_t i = 0; plan->steps && i < g->n_nodes; i++)
+		tpi_gradient_free(alloc, plan->steps[i].gradient);
 	tp_mem_free(alloc, plan->steps, g->n_nodes, sizeof(*plan->steps));
 	tp_mem_free(alloc, plan->places, plan->n_places, sizeof(*plan->places));
 	tp_mem_free(alloc, plan->dead, plan->n_locals, sizeof(*plan->dead));
@@ -200,9 +200,9 @@ is_defined(const struct tpi_plan *plan, size_t n)
 	       n - base < plan->steps[plan->at].first_local;
 }
 
-/* A name of the graph itself; the local it may be is needed so far. */
-static bool
-find_own(struct tpi_plan *plan, struct tp_str name, struct tpi_place *place)
+bool
+tpi_plan_find_own(
+    struct tpi_plan *plan, struct tp_str name, struct tpi_place *place)
 {
 	size_t n, base = first_local_number(plan);
 
@@ -256,7 +256,7 @@ find(struct tpi_plan *plan, struct tp_str name, struct tpi_place *place,
 	enum tp_status rc;
 
 	*place = from;
-	if (find_own(plan, name, place))
+	if (tpi_plan_find_own(plan, name, place))
 		return TP_OK;
 	if (tp_map_find(&plan->captured_names, name, &place->index)) {
 		place->kind = TPI_PLACE_CAPTURED;
@@ -405,6 +405,8 @@ plan_step(struct tpi_plan *plan, struct tpi_step *step, struct tp_err *err)
 		rc = plan_attrs(plan, step, err);
 	if (!rc && step->call)
 		rc = note_inner(plan, step->call, err);
+	if (!rc && step->op && step->op->flags & TPI_OP_DIFFERENTIATES)
+		rc = tpi_gradient_plan(plan, step, err);
 	if (rc)
 		return rc;
 	/* Outputs without a name at the end are left out where they may be. */

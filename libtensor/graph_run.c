@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* graph_run.c - running the steps of a graph, values and their ends */
-#include "graph_run.h"
+#include "graph_gradient.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -162,7 +162,9 @@ compute(
 		rc = tpi_frame_attrs(frame, step, &bound, &n_attrs, err);
 		attrs = bound;
 	}
-	if (!rc && step->op)
+	if (!rc && step->gradient)
+		rc = tpi_frame_gradient(frame, step, outputs, err);
+	else if (!rc && step->op)
 		rc = run_op(frame, step, attrs, n_attrs, outputs, err);
 	else if (!rc)
 		rc = tpi_frame_call(frame, step, attrs, n_attrs, outputs, err);

@@ -79,6 +79,8 @@ enum tpi_op_flags {
 	 * i8, one each; c->moves is what they are.
 	 */
 	TPI_OP_MOVES = 16,
+	/* Differentiates the graph around it: graph_gradient.h. */
+	TPI_OP_DIFFERENTIATES = 32,
 };
 
 /* Input or output k in a set of them; the last bit is for all from 31 on. */
