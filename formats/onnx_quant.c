@@ -93,9 +93,12 @@ fits_product(const TpOnnx__NodeProto *node, const struct tp_entry *w,
 	return true;
 }
 
+/* One number may be a scalar here and have an axis there. */
 static bool
 same_shape(const struct tp_entry *a, const struct tp_entry *b)
 {
+	if (a->n_elems == 1 && b->n_elems == 1)
+		return true;
 	if (a->rank != b->rank)
 		return false;
 	for (unsigned d = 0; d < a->rank; d++)

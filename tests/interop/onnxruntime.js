@@ -2,7 +2,8 @@
 // onnxruntime.js [--sqnr DB] MODEL OTHER... [-- INPUT=1,512 | INPUT:16000]... -
 // does ONNX Runtime load each OTHER, and compute from it what it computes from
 // MODEL, bit for bit, or with errors DB decibels below all outputs? An input has the sizes given, 1 for those that the model leaves
-// open; its numbers are small and always the same, or the one after the colon.
+// open; its numbers are small and always the same, or the one after the colon,
+// or with @page a white page with lines of black letters.
 'use strict';
 const ort = require('onnxruntime-node');
 
@@ -11,29 +12,48 @@ const ARRAYS = {
 	int32: Int32Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array,
 };
 
-function feed(input, shapes, values) {
+// Pixels of letters as far as a network that looks for text can tell.
+function isInk(x, y, width) {
+	const line = Math.floor(y / 32), letter = Math.floor(x / 12);
+	const kind = (letter * 7 + line * 3) % 5, i = x % 12, k = y % 32;
+
+	return k >= 8 && k < 24 && x > 20 && x < width - 20 &&
+	    (i < 3 || (kind % 2 && k < 11) || (kind % 3 === 0 && k >= 21) ||
+		(i >= 8 && i < 10 && kind > 2));
+}
+
+function page(dims) {
+	const [height, width] = dims.slice(-2);
+
+	return i => isInk(i % width, Math.floor(i / width) % height, width) ?
+	    -2 : 2;
+}
+
+function feed(input, shapes, values, pages) {
 	const dims = shapes[input.name] ||
 	    input.shape.map(d => typeof d === 'number' && d > 0 ? d : 1);
 	const n = dims.reduce((a, b) => a * b, 1);
 	const big = input.type === 'int64';
 	const data = new ARRAYS[input.type](n);
+	const drawn = pages.has(input.name) ? page(dims) : null;
 
 	for (let i = 0, x = 1; i < n; i++) {
 		x = x * 48271 % 2147483647;
-		const v = input.name in values ? values[input.name] :
+		const v = drawn ? drawn(i) :
+		    input.name in values ? values[input.name] :
 		    input.type.startsWith('float') ? x / 2147483647 - 0.5 : x % 2;
 		data[i] = big ? BigInt(v) : v;
 	}
 	return new ort.Tensor(input.type, data, dims);
 }
 
-async function outputs(path, shapes, values) {
+async function outputs(path, ...what) {
 	const s = await ort.InferenceSession.create(path,
 	    { logSeverityLevel: 4 });
 	const feeds = {};
 
 	for (const input of s.inputMetadata)
-		feeds[input.name] = feed(input, shapes, values);
+		feeds[input.name] = feed(input, ...what);
 	const result = await s.run(feeds);
 	await s.release();
 	return s.outputNames.map(name => [name, result[name]]);
@@ -74,22 +94,26 @@ function nearly(want, got, sqnr) {
 async function main(args) {
 	const at = args.indexOf('--');
 	const models = at < 0 ? args : args.slice(0, at);
-	const shapes = {}, values = {};
+	const shapes = {}, values = {}, pages = new Set();
 	const sqnr = models[0] === '--sqnr' ? Number(models.splice(0, 2)[1]) : 0;
 	let failed = models.length < 2;
 
 	for (const arg of at < 0 ? [] : args.slice(at + 1)) {
-		const [name, sizes] = arg.split('=');
+		const [name, sizes] = arg.split('@')[0].split('=');
+
+		if (arg.endsWith('@page'))
+			pages.add(name);
 
 		if (sizes)
 			shapes[name] = sizes.split(',').map(Number);
 		else
 			values[arg.split(':')[0]] = Number(arg.split(':')[1]);
 	}
-	const want = await outputs(models[0], shapes, values);
+	const want = await outputs(models[0], shapes, values, pages);
 	for (const model of models.slice(1)) {
 		try {
-			const got = await outputs(model, shapes, values);
+			const got = await outputs(model, shapes, values,
+			    pages);
 			const wrong = sqnr ? nearly(want, got, sqnr) :
 			    exactly(want, got);
 

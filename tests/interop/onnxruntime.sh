@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # onnxruntime.sh BIN CACHE - real models, written again, in ONNX Runtime: inside
-# one file, with external data (the default threshold), out of safetensors
+# one file, with external data (the default threshold), out of safetensors; and
+# with narrowed weights, whose outputs have errors so many decibels below them
 #
 # TP_ONNXRUNTIME names a node_modules folder that holds onnxruntime-node.
 set -eu
@@ -36,9 +37,38 @@ judge() {
 	echo "${model##*/}: loads, and computes the same"
 }
 
+# narrow DECIBELS SCHEME MODEL INPUT…: weights may be in a file beside it
+narrow() {
+	decibels=$1 scheme=$2 model=$cache/$3
+	shift 3
+	rm -rf "${work:?}"/*
+	mkdir "$work/outside"
+	"$bin/tools/tp-quantize" -q -s "$scheme" --verify \
+	    "$model" "$work/narrow.onnx"
+	"$bin/tools/tp-convert" -q --external-data always \
+	    "$work/narrow.onnx" "$work/outside/m.onnx"
+	NODE_PATH=$TP_ONNXRUNTIME node "$here/onnxruntime.js" \
+	    --sqnr "$decibels" "$model" \
+	    "$work/narrow.onnx" "$work/outside/m.onnx" -- "$@"
+	echo "${model##*/}: $scheme, $(wc -c <"$model") ->" \
+	    "$(wc -c <"$work/narrow.onnx") bytes"
+}
+
 judge silero_vad_legacy.onnx input=1,1536 sr:16000
 judge silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
 judge silero_vad_v6.onnx input=1,512 state=2,1,128 sr:16000
 judge ch_PP-OCRv4_det_infer.onnx x=1,3,64,64
 judge ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
 judge ch_ppocr_mobile_v2.0_cls_infer.onnx x=1,3,48,192
+
+for scheme in int8 uint8; do
+	narrow 30 $scheme silero_vad_legacy.onnx input=1,1536 sr:16000
+	narrow 25 $scheme silero_vad_v5.onnx \
+	    input=1,512 state=2,1,128 sr:16000
+	narrow 25 $scheme ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
+	narrow 20 $scheme ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
+	narrow 35 $scheme ch_ppocr_mobile_v2.0_cls_infer.onnx x=1,3,48,192
+done
+narrow 60 f16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
+narrow 55 f16 ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
+narrow 40 bf16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
