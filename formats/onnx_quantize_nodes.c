@@ -19,6 +19,7 @@
 /* AttributeProto.type */
 #define TYPE_INT 2
 #define TYPE_STRING 3
+#define TYPE_INTS 7
 
 /* Of Cast, whose `to` was a text before opset 6. */
 #define CAST_BY_NUMBER 6
@@ -218,16 +219,50 @@ narrow(struct tpi_onnx_edit *e, struct tpi_onnx_narrowed *item,
 	return rc;
 }
 
-/* A tpi_onnx_use_fn: ctx are the new names. */
+struct rename {
+	struct tpi_onnx_edit *e;
+	const struct tpi_onnx_narrowed *items;
+	const struct tp_str *names; /* of each item's floats */
+};
+
+/*
+ * A Transpose that does not say how turns all axes round. ONNX Runtime (1.30)
+ * moves it in front of a DequantizeLinear with an axis, and stops when it finds
+ * no perm there.
+ */
+static enum tp_status
+say_perm(struct tpi_onnx_edit *e, TpOnnx__NodeProto *node, unsigned rank,
+    struct tp_err *err)
+{
+	TpOnnx__AttributeProto *a = NULL;
+	int64_t *perm = tpi_arena_array(&e->arena, rank, sizeof(*perm));
+	enum tp_status rc =
+	    tpi_onnx_edit_attribute(e, node, "perm", TYPE_INTS, &a, err);
+
+	if (rc)
+		return rc;
+	if (!perm)
+		return tpi_onnx_edit_no_memory(err);
+	for (unsigned d = 0; d < rank; d++)
+		perm[d] = rank - 1 - d;
+	a->ints = perm;
+	a->n_ints = rank;
+	return TP_OK;
+}
+
+/* A tpi_onnx_use_fn. */
 static enum tp_status
 rename_use(void *ctx, const struct tpi_onnx_use *use, struct tp_err *err)
 {
-	const struct tp_str *names = ctx;
+	const struct rename *r = ctx;
 
-	(void)err;
-	if (use->kind == TPI_USE_INPUT)
-		*use->name = tpi_onnx_bytes(names[use->tensor]);
-	return TP_OK;
+	if (use->kind != TPI_USE_INPUT)
+		return TP_OK;
+	*use->name = tpi_onnx_bytes(r->names[use->tensor]);
+	if (!tpi_onnx_is_op(use->node, TP_STR("Transpose")) ||
+	    tpi_onnx_attribute(use->node, TP_STR("perm")))
+		return TP_OK;
+	return say_perm(r->e, use->node, r->items[use->tensor].n->e->rank, err);
 }
 
 enum tp_status
@@ -239,6 +274,7 @@ tpi_onnx_narrow_weights(struct tpi_onnx_edit *e,
 	struct tp_str *outputs =
 	    tpi_arena_array(&e->arena, n, sizeof(*outputs));
 	int32_t *types = tpi_arena_array(&e->arena, n, sizeof(*types));
+	struct rename r = {.e = e, .items = items, .names = outputs};
 	enum tp_status rc = TP_OK;
 
 	if (!locals || !outputs || !types)
@@ -250,7 +286,7 @@ tpi_onnx_narrow_weights(struct tpi_onnx_edit *e,
 	}
 	if (!rc)
 		rc = tpi_onnx_each_use(
-		    e->model, locals, n, e->alloc, rename_use, outputs, err);
+		    e->model, locals, n, e->alloc, rename_use, &r, err);
 	if (!rc)
 		rc = tpi_onnx_retype_values(
 		    e->model, locals, types, n, e->alloc, err);

@@ -268,6 +268,30 @@ test_inner_graphs(void **state)
 	    "MatMul(w_scale,v_dequantized)=r}");
 }
 
+/* What Transpose does by default is said where it reads narrowed weights. */
+static void
+test_transpose(void **state)
+{
+	TpOnnx__GraphProto *g = new_graph();
+	TpOnnx__ModelProto *m;
+	const TpOnnx__AttributeProto *a;
+
+	(void)state;
+	add_weight(g, "w", SHAPE(2, 3, 4));
+	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+	add_node(g, "Transpose", "w", "t");
+	add_node(g, "Transpose", "t", "y");
+	m = narrowed(build_model(8, 13, g),
+	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL});
+	assert_int_equal(m->graph->node[1]->n_attribute, 1);
+	a = m->graph->node[1]->attribute[0];
+	assert_int_equal(a->n_ints, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(a->ints[i], 2 - i);
+	assert_int_equal(m->graph->node[2]->n_attribute, 0);
+	drop(m);
+}
+
 /* A branch's own w is not the main graph's. */
 static void
 test_names_that_hide(void **state)
@@ -442,6 +466,7 @@ main(void)
 	    cmocka_unit_test(test_axes),
 	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test(test_inner_graphs),
+	    cmocka_unit_test(test_transpose),
 	    cmocka_unit_test(test_names_that_hide),
 	    cmocka_unit_test(test_old_inputs),
 	    cmocka_unit_test(test_opsets),
