@@ -27,6 +27,10 @@ foreach(page tp-convert.1 tp-inspect.1 tp-quantize.1 tp-verify.1
 	endif()
 endforeach()
 
+set(tensor_requires)
+if(TP_REGEX)
+	set(tensor_requires "Requires.private: libpcre2-8\n")
+endif()
 foreach(library tensor tpformats)
 	configure_file(cmake/${library}.pc.in ${library}.pc @ONLY)
 	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc
