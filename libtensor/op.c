@@ -60,6 +60,17 @@ tp_op_info(const struct tp_op *op)
 	    op->max_in, op->min_out, op->max_out};
 }
 
+const char *
+tp_op_attr_at(const struct tp_op *op, size_t i, enum tp_attr_kind *kind)
+{
+	for (size_t k = 0; op->attrs && op->attrs[k].name; k++)
+		if (k == i) {
+			*kind = op->attrs[k].kind;
+			return op->attrs[k].name;
+		}
+	return NULL;
+}
+
 bool
 tp_op_takes(const struct tp_op *op, enum tp_dtype dtype)
 {

@@ -4,6 +4,7 @@
 #include "verify/check.h"
 #include "verify/diff.h"
 #include "verify/manifest.h"
+#include "verify/op.h"
 #include "verify/run.h"
 
 static const struct cli_option options[] = {{.kind = CLI_END}};
@@ -13,6 +14,8 @@ static const struct cli_command commands[] = {
     {"diff", "compare the tensors of two models", &diff_app, diff_run},
     {"manifest", "hashes of all tensors, in any format the same", &manifest_app,
 	manifest_run},
+    {"op", "run one operator on tensors from files", &op_app, op_run},
+    {"ops", "list the reference operators", &ops_app, ops_run},
     {"run", "compute models, and compare with what is expected", &run_app,
 	run_run},
     {.name = NULL},

@@ -42,7 +42,7 @@ report_status_name(const struct verdict *v, enum verdict_status status)
 	};
 	const char *name = NULL;
 
-	if (!strcmp(v->command, "run"))
+	if (!strcmp(v->command, "run") || !strcmp(v->command, "op"))
 		name = computed[status];
 	if (!strcmp(v->command, "check"))
 		name = checked[status];

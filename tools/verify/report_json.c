@@ -116,9 +116,9 @@ put_totals(struct tp_json *j, const struct verdict *v)
 	tp_json_key(j, "totals");
 	tp_json_object_begin(j);
 	for (int s = 0; s < VERDICT_STATUS_COUNT; s++) {
-		/* Of other commands there are none. */
 		bool of_run = s == VERDICT_RANDOM || s == VERDICT_EXPECTED;
 
+		/* Other commands know nothing of these. */
 		if (of_run && strcmp(v->command, "run") != 0)
 			continue;
 		tp_json_key(j, report_status_name(v, (enum verdict_status)s));

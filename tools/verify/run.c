@@ -15,8 +15,8 @@ static int64_t opt_iterations, opt_seed = -1;
 static struct cli_filter filter;
 static struct report_options reports;
 
-static const char *
-parse_number(const struct cli_option *option, const char *text)
+const char *
+run_parse_number(const struct cli_option *option, const char *text)
 {
 	double *out = option->value;
 	char *end = NULL;
@@ -25,21 +25,26 @@ parse_number(const struct cli_option *option, const char *text)
 	*out = strtod(text, &end);
 	if (end == text || *end || !isfinite(*out) || *out < 0)
 		return "not a number from 0 on";
-	if (out == &settings.rules.tolerance.of_range)
-		settings.rules.tolerance.has_range = true;
 	return NULL;
+}
+
+static const char *
+parse_range(const struct cli_option *option, const char *text)
+{
+	settings.rules.tolerance.has_range = true;
+	return run_parse_number(option, text);
 }
 
 /* clang-format off */
 static const struct cli_option options[] = {
     {CLI_HEADING, .help = "What holds"},
     {CLI_CALL, 0, "rtol", "X", &settings.rules.tolerance.rtol,
-	.help = "floats: |a - b| <= atol + X * |b| (default 1e-3)", .call = parse_number},
+	.help = "floats: |a - b| <= atol + X * |b| (default 1e-3)", .call = run_parse_number},
     {CLI_CALL, 0, "atol", "X", &settings.rules.tolerance.atol,
-	.help = "floats: |a - b| <= X + rtol * |b| (default 1e-7)", .call = parse_number},
+	.help = "floats: |a - b| <= X + rtol * |b| (default 1e-7)", .call = run_parse_number},
     {CLI_CALL, 0, "of-range", "X", &settings.rules.tolerance.of_range,
 	.help = "floats instead: |a - b| <= X * (largest - smallest that is expected)",
-	.call = parse_number},
+	.call = parse_range},
     {CLI_STRING, 0, "tolerances", "FILE", &opt_tolerances,
 	.help = "others for some tests: lines of GLOB rtol=X atol=X of-range=X"},
     {CLI_STRING, 0, "expect-fail", "FILE", &opt_failures,

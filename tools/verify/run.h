@@ -95,6 +95,9 @@ struct run_rules {
 	size_t n_tolerances, n_failures;
 };
 
+/* Of options of kind CLI_CALL: a double that is not negative. */
+const char *run_parse_number(const struct cli_option *option, const char *text);
+
 /* Read a file of lines; false when that failed, which was told. */
 bool run_rules_read_tolerances(struct run_rules *r, const char *path);
 bool run_rules_read_failures(struct run_rules *r, const char *path);

@@ -98,6 +98,10 @@ TP_API struct tp_op_info tp_op_info(const struct tp_op *op);
 /* True if the operator takes inputs of that dtype, strings among them. */
 TP_API bool tp_op_takes(const struct tp_op *op, enum tp_dtype dtype);
 
+/* Attribute i of the operator and its kind; NULL behind the last. */
+TP_API const char *tp_op_attr_at(
+    const struct tp_op *op, size_t i, enum tp_attr_kind *kind);
+
 /*
  * Evaluates the graph of an attribute for If, Loop and their kind. outputs[]
  * are NONE after a failure.
