@@ -52,14 +52,14 @@ struct tpi_cast_stream {
 	unsigned n_slots;
 	struct tpi_cast_pool block; /* of all their buffers */
 
-	pthread_mutex_t turn; /* held while reading the inner stream */
-	pthread_mutex_t lock; /* guards what follows */
-	uint64_t next_in;     /* chunk to read from the inner stream */
+	pthread_mutex_t lock; /* guards *stats and what follows */
 	double max_rel;	      /* the largest relative error of a chunk so far */
 
 	/* ---- the ring ---- */
 	unsigned n_started;
+	pthread_mutex_t turn; /* held while reading the inner stream */
 	pthread_cond_t filled, emptied;
+	uint64_t next_in;  /* chunk to read from the inner stream */
 	uint64_t next_out; /* chunk being handed out */
 	size_t out_pos;	   /* bytes of it that are gone */
 	bool lent; /* all of it is gone, the last perhaps still in use */

@@ -208,12 +208,35 @@ a_device_is_written_to_and_stays_a_device(void **state)
 	tpi_sink_close(s);
 }
 
-/* Larger than any buffer, at odd offsets, by the kernel and by hand. */
+enum way {
+	BY_KERNEL,
+	POURED, /* pages of the input lie aslant of those of the output */
+	BY_HAND,
+};
+
+/* n bytes of the source behind the three that the sink has. */
+static struct tp_stream *
+open_stream(const struct tp_alloc *alloc, const struct tpi_source *src,
+    enum way way, size_t n)
+{
+	struct tp_stream *stream = NULL;
+
+	if (tpi_stream_raw(alloc, src, way == BY_KERNEL ? 3 : 5, n, false, 0,
+		TP_STR("t"), &stream, NULL))
+		return NULL;
+	if (way == BY_HAND) {
+		stream->src = NULL;
+		stream->pour = NULL;
+	}
+	return stream;
+}
+
+/* Larger than any buffer, at odd offsets. */
 static void
 streams_arrive_byte_for_byte(void **state)
 {
 	struct temp_dir *d = *state;
-	const size_t n = 3 * TPI_CHUNK + 17;
+	const size_t n = 17 * TPI_CHUNK + 17;
 	const char *in = temp_path(d, "in"), *out = temp_path(d, "out");
 	uint8_t *data = malloc(n);
 	char *back;
@@ -222,18 +245,15 @@ streams_arrive_byte_for_byte(void **state)
 	for (size_t i = 0; i < n; i++)
 		data[i] = (uint8_t)(i * 7 + i / 251);
 	write_file(in, data, n);
-	for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
+	for (enum way way = BY_KERNEL; way <= BY_HAND; way++) {
 		struct tpi_source *src;
 		struct tp_stream *stream;
 		struct tpi_sink *s;
 		size_t got;
 
 		assert_int_equal(tpi_source_open(NULL, in, &src, NULL), TP_OK);
-		assert_int_equal(tpi_stream_raw(NULL, src, 5, n - 5, false, 0,
-				     TP_STR("t"), &stream, NULL),
-		    TP_OK);
-		if (!by_kernel)
-			stream->src = NULL;
+		stream = open_stream(NULL, src, way, n - 5);
+		assert_non_null(stream);
 		assert_int_equal(
 		    tpi_sink_open(NULL, out, true, TP_SYNC_NEVER, &s, NULL),
 		    TP_OK);
@@ -245,7 +265,8 @@ streams_arrive_byte_for_byte(void **state)
 		back = read_file(out, &got);
 		assert_int_equal(got, 3 + n - 5 + 1);
 		assert_memory_equal(back, "abc", 3);
-		assert_memory_equal(back + 3, data + 5, n - 5);
+		assert_memory_equal(
+		    back + 3, data + (way == BY_KERNEL ? 3 : 5), n - 5);
 		assert_int_equal(back[got - 1], 'z');
 		free(back);
 		tp_stream_close(stream);
@@ -340,6 +361,57 @@ no_memory_leaves_nothing(void **state)
 	}
 }
 
+/* An input that was cut short meanwhile, or no memory for a buffer. */
+static void
+streams_that_fail_are_told(void **state)
+{
+	struct temp_dir *d = *state;
+	const size_t n = 17 * TPI_CHUNK;
+	const char *in = temp_path(d, "in"), *out = temp_path(d, "out");
+	struct tpi_source *src = NULL;
+	uint8_t *data = calloc(n + 5, 1);
+
+	write_file(in, data, n + 5);
+	free(data);
+	assert_int_equal(tpi_source_open(NULL, in, &src, NULL), TP_OK);
+	for (enum way way = BY_KERNEL; way <= BY_HAND; way++) {
+		struct fail_alloc a = {0};
+		enum tp_status rc = TP_OK;
+
+		while (fail_alloc_next(&a, rc)) {
+			struct tp_stream *stream =
+			    open_stream(&a.alloc, src, way, n);
+			struct tpi_sink *s = NULL;
+
+			rc = stream ? tpi_sink_open(&a.alloc, out, true,
+					  TP_SYNC_NEVER, &s, NULL)
+				    : TP_ENOMEM;
+			if (!rc)
+				rc = tpi_sink_write(s, "abc", 3, NULL);
+			if (!rc)
+				rc = tpi_sink_stream(s, stream, NULL);
+			tp_stream_close(stream);
+			tpi_sink_close(s);
+		}
+	}
+	assert_int_equal(truncate(in, (off_t)n / 2), 0);
+	for (enum way way = BY_KERNEL; way <= BY_HAND; way++) {
+		struct tp_stream *stream = open_stream(NULL, src, way, n);
+		struct tp_err err = TP_ERR_INIT;
+		struct tpi_sink *s = NULL;
+
+		assert_int_equal(
+		    tpi_sink_open(NULL, out, true, TP_SYNC_NEVER, &s, NULL),
+		    TP_OK);
+		assert_int_equal(tpi_sink_write(s, "abc", 3, NULL), TP_OK);
+		assert_int_equal(tpi_sink_stream(s, stream, &err), TP_EIO);
+		assert_non_null(strstr(err.msg, "cut short"));
+		tp_stream_close(stream);
+		tpi_sink_close(s);
+	}
+	tpi_source_close(src);
+}
+
 /* A stream of letters that writes them itself, the last one first. */
 struct letters {
 	struct tp_stream s;
@@ -404,6 +476,7 @@ main(void)
 	    TEMP_DIR_TEST(what_cannot_be_written_is_refused),
 	    TEMP_DIR_TEST(a_device_is_written_to_and_stays_a_device),
 	    TEMP_DIR_TEST(streams_arrive_byte_for_byte),
+	    TEMP_DIR_TEST(streams_that_fail_are_told),
 	    TEMP_DIR_TEST(a_stream_may_write_itself),
 	    TEMP_DIR_TEST(a_commit_can_be_undone_until_it_is_settled),
 	    TEMP_DIR_TEST(without_force_nothing_is_set_aside),
