@@ -10,9 +10,13 @@ struct tp_list {
 	const struct tp_alloc *alloc;
 	atomic_size_t n_refs;
 	struct tp_type type;
+	unsigned depth; /* of lists in it, and 1 */
 	size_t n;
 	struct tp_value *items;
 };
+
+/* ONNX nests two; a graph that goes on and on is stopped by this. */
+#define MAX_DEPTH 8
 
 static const char *const kind_names[] = {
     [TP_VALUE_NONE] = "absent",
@@ -40,7 +44,7 @@ unref(struct tp_list *list)
 	if (!list || atomic_fetch_sub_explicit(
 			 &list->n_refs, 1, memory_order_acq_rel) > 1)
 		return;
-	/* Depth is that of the types in a file, which nest twice at most. */
+	/* As deep as MAX_DEPTH. */
 	for (size_t i = 0; i < list->n; i++)
 		tp_value_release(&list->items[i]);
 	tp_mem_free(list->alloc, list->items, list->n, sizeof(*list->items));
@@ -103,14 +107,33 @@ release_all(struct tp_value *items, size_t n)
 		tp_value_release(&items[i]);
 }
 
+static unsigned
+depth_of(const struct tp_value *items, size_t n)
+{
+	unsigned depth = 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (items[i].list && items[i].list->depth >= depth)
+			depth = items[i].list->depth + 1;
+	return depth;
+}
+
 enum tp_status
 tp_list_new(const struct tp_alloc *alloc, struct tp_type type,
     struct tp_value *items, size_t n, struct tp_value *out, struct tp_err *err)
 {
-	struct tp_list *list = tp_mem_array(alloc, 1, sizeof(*list));
-	struct tp_value *own = tp_mem_array(alloc, n, sizeof(*own));
+	unsigned depth = depth_of(items, n);
+	struct tp_list *list = NULL;
+	struct tp_value *own = NULL;
 
 	*out = (struct tp_value){TP_VALUE_NONE, NULL, NULL};
+	if (depth > MAX_DEPTH) {
+		release_all(items, n);
+		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+		    "lists more than %d deep", MAX_DEPTH);
+	}
+	list = tp_mem_array(alloc, 1, sizeof(*list));
+	own = tp_mem_array(alloc, n, sizeof(*own));
 	if (!list || !own) {
 		release_all(items, n);
 		tp_mem_free(alloc, own, n, sizeof(*own));
@@ -125,6 +148,7 @@ tp_list_new(const struct tp_alloc *alloc, struct tp_type type,
 	list->alloc = alloc;
 	atomic_init(&list->n_refs, 1);
 	list->type = type;
+	list->depth = depth;
 	list->n = n;
 	list->items = own;
 	*out = (struct tp_value){type.kind, NULL, list};

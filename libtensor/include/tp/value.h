@@ -68,6 +68,7 @@ TP_API bool tp_value_has_tensor(const struct tp_value *v);
 /*
  * A sequence or an optional of n values, which move into it: items are NONE
  * afterwards, whatever the outcome. type says what it is if it is empty.
+ * TP_ELIMIT: lists in lists in lists … without end.
  */
 TP_API TP_NODISCARD enum tp_status tp_list_new(const struct tp_alloc *alloc,
     struct tp_type type, struct tp_value *items, size_t n, struct tp_value *out,
