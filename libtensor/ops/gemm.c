@@ -318,3 +318,20 @@ tpi_gemm_run(const struct tpi_call *c, const struct tpi_gemm *g,
 	tp_mem_free(c->alloc, all.scratch, all.n_parts, all.nbytes);
 	return TP_OK;
 }
+
+void
+tpi_batch_go(const void *ctx, uint64_t i, struct tpi_gemm *g)
+{
+	const struct tpi_batch *batch = ctx;
+
+	g->y = batch->y + (int64_t)i * batch->y_step;
+	g->a.data = batch->a;
+	g->b.data = batch->b;
+	for (unsigned d = batch->rank; d-- > 0;) {
+		int64_t at = (int64_t)(i % (uint64_t)batch->sizes[d]);
+
+		i /= (uint64_t)batch->sizes[d];
+		g->a.data += at * batch->a_steps[d];
+		g->b.data += at * batch->b_steps[d];
+	}
+}

@@ -65,6 +65,19 @@ typedef void tpi_gemm_fn(const void *ctx, uint64_t i, struct tpi_gemm *g);
 enum tp_status tpi_gemm_run(const struct tpi_call *c, const struct tpi_gemm *g,
     uint64_t n_products, tpi_gemm_fn *each, struct tp_err *err);
 
+/* Many products: axes in front of matrices, with a step for a and b. */
+struct tpi_batch {
+	unsigned rank;
+	int64_t sizes[TP_MAX_RANK];
+	int64_t a_steps[TP_MAX_RANK], b_steps[TP_MAX_RANK]; /* bytes */
+	const char *a, *b;
+	char *y;
+	int64_t y_step;
+};
+
+/* With the batch as ctx of the product. */
+tpi_gemm_fn tpi_batch_go;
+
 /* By dtype, for operators whose list of dtypes is that of products. */
 extern tp_loop_fn *const tpi_gemm_kernels[TP_DTYPE_COUNT];
 

@@ -9,33 +9,6 @@
 
 #include "../banned.h"
 
-/* How to go from product to product: axes in front, with a step for a and b. */
-struct batch {
-	unsigned rank;
-	int64_t sizes[TP_MAX_RANK];
-	int64_t a_steps[TP_MAX_RANK], b_steps[TP_MAX_RANK]; /* bytes */
-	const char *a, *b;
-	char *y;
-	int64_t y_step;
-};
-
-static void
-go_to_product(const void *ctx, uint64_t i, struct tpi_gemm *g)
-{
-	const struct batch *batch = ctx;
-
-	g->y = batch->y + (int64_t)i * batch->y_step;
-	g->a.data = batch->a;
-	g->b.data = batch->b;
-	for (unsigned d = batch->rank; d-- > 0;) {
-		int64_t at = (int64_t)(i % (uint64_t)batch->sizes[d]);
-
-		i /= (uint64_t)batch->sizes[d];
-		g->a.data += at * batch->a_steps[d];
-		g->b.data += at * batch->b_steps[d];
-	}
-}
-
 static enum tp_status
 infer_matmul(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
@@ -85,8 +58,8 @@ batch_step(const struct tp_tensor *t, unsigned rank, unsigned d)
  * goes on where its rows end, it makes the matrices of a longer instead.
  */
 static void
-add_axis(struct batch *batch, struct tpi_gemm *g, int64_t size, int64_t a_step,
-    int64_t b_step)
+add_axis(struct tpi_batch *batch, struct tpi_gemm *g, int64_t size,
+    int64_t a_step, int64_t b_step)
 {
 	if (size == 1)
 		return;
@@ -120,7 +93,7 @@ run_matmul(struct tpi_call *c, struct tp_err *err)
 	const int64_t *a_strides = tp_tensor_strides(a);
 	const int64_t *b_strides = tp_tensor_strides(b);
 	int64_t size = tp_dtype_bits(a->dtype) / 8;
-	struct batch batch = {.a = tpi_tensor_address(a),
+	struct tpi_batch batch = {.a = tpi_tensor_address(a),
 	    .b = tpi_tensor_address(b),
 	    .y = tpi_tensor_address(y)};
 	struct tpi_gemm g = {.dtype = a->dtype, .ctx = &batch};
@@ -144,8 +117,7 @@ run_matmul(struct tpi_call *c, struct tp_err *err)
 	reverse(batch.a_steps, batch.rank);
 	reverse(batch.b_steps, batch.rank);
 	batch.y_step = (int64_t)g.m * g.y_row;
-	return tpi_gemm_run(
-	    c, &g, y->n_elems / (g.m * g.n), go_to_product, err);
+	return tpi_gemm_run(c, &g, y->n_elems / (g.m * g.n), tpi_batch_go, err);
 }
 
 #define ROW(from, to)                                                   \
