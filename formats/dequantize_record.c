@@ -39,9 +39,12 @@ text_of(const cJSON *object, const char *key)
 static size_t
 entry_of(const struct tp_reader *r, const cJSON *object, const char *key)
 {
-	const char *name = text_of(object, key);
+	struct tp_str name;
 
-	return name ? tp_reader_find(r, tp_str(name)) : TP_NONE;
+	if (!tpi_json_text(
+		cJSON_GetObjectItemCaseSensitive(object, key), &name))
+		return TP_NONE;
+	return tp_reader_find(r, name);
 }
 
 static bool

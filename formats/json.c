@@ -147,6 +147,22 @@ give_to_cjson(struct tpi_json *j, const struct tpi_json_extent *x, cJSON **out,
 	return TP_OK;
 }
 
+/* C0 80 is NUL again, in place; nothing else in UTF-8 begins with C0. */
+static struct tp_str
+with_nuls(char *s)
+{
+	size_t n = 0;
+
+	for (const char *p = s; *p; p++) {
+		bool nul = *p == '\xc0';
+
+		s[n++] = nul ? '\0' : *p;
+		p += nul;
+	}
+	s[n] = '\0';
+	return (struct tp_str){s, n};
+}
+
 /*
  * The string at x. One without escapes is borrowed from the text; another goes
  * through cJSON and is kept in *holder.
@@ -156,8 +172,6 @@ read_string(struct tpi_json *j, const struct tpi_json_extent *x, cJSON **holder,
     struct tp_str *out, struct tp_err *err)
 {
 	enum tp_status rc;
-	size_t n = 0;
-	char *s;
 
 	cJSON_Delete(*holder);
 	*holder = NULL;
@@ -170,16 +184,7 @@ read_string(struct tpi_json *j, const struct tpi_json_extent *x, cJSON **holder,
 	if (rc)
 		return rc;
 
-	/* C0 80 is NUL again; nothing else in UTF-8 begins with C0. */
-	s = (*holder)->valuestring;
-	for (const char *p = s; *p; p++) {
-		bool nul = *p == '\xc0';
-
-		s[n++] = nul ? '\0' : *p;
-		p += nul;
-	}
-	s[n] = '\0';
-	*out = (struct tp_str){s, n};
+	*out = with_nuls((*holder)->valuestring);
 	return TP_OK;
 }
 
@@ -351,6 +356,15 @@ tpi_json_u64s(struct tpi_json *j, uint64_t *values, size_t max, size_t *n)
 other:
 	j->pos = begin;
 	return false;
+}
+
+bool
+tpi_json_text(const cJSON *item, struct tp_str *text)
+{
+	if (!cJSON_IsString(item) || item->valuestring[0] == NUMBER_MARK)
+		return false;
+	*text = with_nuls(item->valuestring);
+	return true;
 }
 
 bool

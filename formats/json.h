@@ -100,6 +100,12 @@ bool tpi_json_u64s(struct tpi_json *j, uint64_t *values, size_t max, size_t *n);
 enum tp_status tpi_json_end(struct tpi_json *j, struct tp_err *err);
 
 /*
+ * True and *text if item is a string, NULs and all. Once for each item: it is
+ * decoded in its place.
+ */
+bool tpi_json_text(const cJSON *item, struct tp_str *text);
+
+/*
  * True and *value if item is an integer of plain digits that fits: not -0, not
  * 2.0, not 2e0.
  */

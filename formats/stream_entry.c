@@ -8,6 +8,14 @@
 
 #include "banned.h"
 
+bool
+tpi_entry_fills_bytes(const struct tp_entry *e)
+{
+	unsigned bits = tp_dtype_bits(e->dtype);
+
+	return bits % 8 == 0 || e->n_elems % 8 * bits % 8 == 0;
+}
+
 enum tp_status
 tp_stream_entry(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err)
@@ -28,11 +36,9 @@ tp_stream_entry(
 	if (e->nbytes == 0)
 		return tp_stream_memory(r->alloc, "", 0, out, err);
 
-	/* Row-major from a whole byte on; narrow elements also to a whole one.
-	 */
+	/* Row-major from a whole byte to a whole byte. */
 	if (!e->strides && (bits >= 8 || e->first * bits % 8 == 0) &&
-	    (e->n_elems * bits % 8 == 0 ||
-		e->nbytes == r->storages[e->storage].nbytes))
+	    tpi_entry_fills_bytes(e))
 		return tpi_stream_range(r, e->storage,
 		    bits >= 8 ? e->first * (bits / 8) : e->first * bits / 8,
 		    e->nbytes, e->name, out, err);

@@ -5,6 +5,12 @@
 
 #include "plugin.h"
 
+/*
+ * True if no bits are left over in the last byte. Where some are, files that
+ * others wrote may hold anything there, and only what is gathered has zeros.
+ */
+bool tpi_entry_fills_bytes(const struct tp_entry *e);
+
 /* tp_stream_storage with a name for messages. */
 enum tp_status tpi_stream_storage_of(struct tp_reader *r, size_t i,
     struct tp_str what, struct tp_stream **out, struct tp_err *err);

@@ -18,6 +18,8 @@
 #include "tp/checked.h"
 #include "tp/shape.h"
 
+#include "stream_entry.h"
+
 #include "banned.h"
 
 /* What is needed while laying out, and no longer. */
@@ -112,6 +114,7 @@ covers(const struct tpi_item *it)
 	const struct tp_entry *e = it->item.source;
 
 	return !e->strides && !e->sparse && e->first == 0 &&
+	       tpi_entry_fills_bytes(e) &&
 	       e->nbytes == tp_reader_storage(it->reader, e->storage)->nbytes;
 }
 
@@ -261,7 +264,7 @@ how_of(const struct tpi_item *it, bool whole)
 
 	if (it->item.dtype != e->dtype)
 		return TP_HOW_CAST;
-	if (!whole && (e->strides || e->sparse))
+	if (!whole && (e->strides || e->sparse || !tpi_entry_fills_bytes(e)))
 		return TP_HOW_PACKED;
 	if (tp_reader_storage(it->reader, e->storage)->encoding != TP_ENC_RAW)
 		return TP_HOW_DECODED;

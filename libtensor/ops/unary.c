@@ -26,8 +26,8 @@
 #define EXPR_ceil(T, W, x) ceil_##W(x)
 #define EXPR_is_nan(T, W, x) ((x) != (x))
 /* p.a and p.b: is the positive one asked for, the negative? */
-#define EXPR_is_inf(T, W, x)                  \
-	(((x) == (W)INFINITY && (p.a != 0)) | \
+#define EXPR_is_inf(T, W, x)                   \
+	(((x) == (W)INFINITY && (p.a != 0)) || \
 	    ((x) == -(W)INFINITY && (p.b != 0)))
 
 /*

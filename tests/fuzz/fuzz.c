@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - files in memory, and the walk over a model */
+#include "fuzz.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tp/copy.h"
+#include "tp/shape.h"
+#include "tp/tensor.h"
+
+#define CHUNK 4096
+
+static char folder[64];
+
+static void
+remove_folder(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (system(command))
+		perror(folder);
+}
+
+const char *
+fuzz_path(const char *name)
+{
+	static char paths[4][256];
+	static unsigned next;
+	char *path = paths[next++ % 4];
+
+	if (!folder[0]) {
+		const char *base =
+		    access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+
+		snprintf(folder, sizeof(folder), "%s/tp-fuzz-XXXXXX", base);
+		MUST(mkdtemp(folder));
+		atexit(remove_folder);
+	}
+	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+	return path;
+}
+
+const char *
+fuzz_file(const char *name, const void *data, size_t n)
+{
+	const char *path = fuzz_path(name);
+	FILE *f = fopen(path, "wb");
+
+	MUST(f);
+	MUST(fwrite(data, 1, n, f) == n);
+	MUST(fclose(f) == 0);
+	return path;
+}
+
+struct tp_reader *
+fuzz_open(
+    const char *path, const char *format, unsigned flags, struct tp_err *err)
+{
+	const struct tp_open_options o = {.format = format, .flags = flags};
+	struct tp_reader *r = NULL;
+	enum tp_status rc = tp_open(path, &o, &r, err);
+
+	MUST((rc == TP_OK) == (r != NULL));
+	MUST(rc == TP_OK || err->msg[0]);
+	return r;
+}
+
+/* All bytes of entry i, or NULL: *rc says why. */
+static uint8_t *
+read_streamed(struct tp_reader *r, size_t i, enum tp_status *rc)
+{
+	uint64_t nbytes = tp_reader_entry(r, i)->nbytes, at = 0;
+	bool keep = nbytes <= FUZZ_TENSOR_BYTES;
+	uint8_t *all = malloc(keep ? (size_t)nbytes + 1 : 1), chunk[CHUNK];
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_stream *s = NULL;
+
+	MUST(all);
+	*rc = tp_stream_entry(r, i, &s, &err);
+	while (!*rc && at < nbytes && at < 4 * FUZZ_TENSOR_BYTES) {
+		size_t n = nbytes - at < CHUNK ? (size_t)(nbytes - at) : CHUNK;
+
+		*rc = tp_stream_read(s, chunk, n, &err);
+		if (!*rc && keep)
+			memcpy(all + at, chunk, n);
+		at += n;
+	}
+	MUST(!*rc || err.msg[0]);
+	tp_stream_close(s);
+	if (!*rc && keep)
+		return all;
+	free(all);
+	return NULL;
+}
+
+static void
+check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
+{
+	const struct tp_entry *e = tp_reader_entry(r, i);
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_tensor *t = NULL;
+	struct tp_strided s;
+	uint8_t *packed;
+
+	MUST_OK(tp_reader_tensor(r, i, &t, &err), &err);
+	MUST(tp_tensor_dtype(t) == e->dtype);
+	MUST(tp_tensor_rank(t) == e->rank);
+	MUST(tp_tensor_numel(t) == e->n_elems);
+	packed = calloc((size_t)e->nbytes + 1, 1);
+	MUST(packed);
+	s = tp_tensor_strided(t);
+	tp_gather(&s, 0, (size_t)e->n_elems, packed);
+	/* Streams are little-endian; so are the machines that fuzz. */
+	MUST(!memcmp(packed, bytes, (size_t)e->nbytes));
+	free(packed);
+	tp_tensor_free(t);
+}
+
+static void
+walk_entry(struct tp_reader *r, size_t i)
+{
+	const struct tp_entry *e = tp_reader_entry(r, i);
+	enum tp_status rc;
+	uint8_t *bytes;
+
+	MUST(e->rank <= TP_MAX_RANK);
+	MUST(e->storage < tp_reader_n_storages(r));
+	MUST(tp_reader_find(r, e->name) == i);
+	bytes = read_streamed(r, i, &rc);
+	if (bytes && e->dtype != TP_DTYPE_STRING)
+		check_tensor(r, i, bytes);
+	free(bytes);
+}
+
+void
+fuzz_walk(struct tp_reader *r)
+{
+	uint64_t nbytes;
+
+	MUST(tp_reader_format(r));
+	for (size_t i = 0; tp_reader_file(r, i, &nbytes); i++)
+		MUST(nbytes <= INT64_MAX);
+	for (size_t i = 0; i < tp_reader_n_meta(r); i++)
+		MUST(tp_reader_meta(r, i)->key.s);
+	for (size_t i = 0; i < tp_reader_n_attachments(r); i++) {
+		struct tp_attachment a;
+		struct tp_err err = TP_ERR_INIT;
+
+		if (tp_reader_attachment(r, i, &a, &err))
+			MUST(err.msg[0]);
+	}
+	for (size_t i = 0; i < tp_reader_n_entries(r) && i < 1000; i++)
+		walk_entry(r, i);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz.h - what the fuzz targets share
+ *
+ * A target is one file with LLVMFuzzerTestOneInput. libFuzzer calls it with
+ * what it makes up (./dev fuzz); replay.c, with the files of the corpus: then
+ * it is an ordinary test. A target aborts when a promise is broken, through
+ * MUST.
+ *
+ * Files live in a folder of memory, under names that are the same every time.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tp/format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* A promise; what is broken is printed before the end. */
+#define MUST(promise)                                                    \
+	do {                                                             \
+		if (!(promise)) {                                        \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, \
+			    __LINE__, #promise);                         \
+			abort();                                         \
+		}                                                        \
+	} while (0)
+
+/* The same for a status; err has the message. */
+#define MUST_OK(rc, err)                                                 \
+	do {                                                             \
+		if (rc) {                                                \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, \
+			    __LINE__, (err)->msg);                       \
+			abort();                                         \
+		}                                                        \
+	} while (0)
+
+/* The path of a file in the folder; valid until the fourth call from now. */
+const char *fuzz_path(const char *name);
+
+/* Makes such a file; returns its path. */
+const char *fuzz_file(const char *name, const void *data, size_t n);
+
+/* tp_open with limits that suit small files. NULL: refused, *err says why. */
+struct tp_reader *fuzz_open(
+    const char *path, const char *format, unsigned flags, struct tp_err *err);
+
+/*
+ * Look at everything a reader tells and read every tensor, streamed and, up to
+ * FUZZ_TENSOR_BYTES, in memory: both must be equal, and say the same of errors.
+ */
+#define FUZZ_TENSOR_BYTES ((uint64_t)1 << 20)
+void fuzz_walk(struct tp_reader *r);
+
+/* The last byte of an input chooses options; it is taken off. */
+static inline unsigned
+fuzz_choice(const uint8_t *data, size_t *n)
+{
+	return *n ? data[--*n] : 0;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_quantize.c - any model quantized, written, read and dequantized
+ *
+ * What was accepted can be written, and the written file can be widened again.
+ */
+#include "fuzz.h"
+
+#include <math.h>
+
+#include "tp/quantized.h"
+#include "tp/transfer.h"
+
+struct how {
+	unsigned choice;
+	const struct tp_scheme *scheme;
+};
+
+static enum tp_status
+recipe(void *ctx, const struct tp_reader *r, size_t entry,
+    struct tp_recipe *out, struct tp_err *err)
+{
+	const struct how *h = ctx;
+	const struct tp_entry *e = tp_reader_entry(r, entry);
+
+	(void)err;
+	if (out->why)
+		return TP_OK;
+	if ((e->dtype != TP_DTYPE_F32 && e->dtype != TP_DTYPE_F16 &&
+		e->dtype != TP_DTYPE_BF16 && e->dtype != TP_DTYPE_F64) ||
+	    e->rank == 0 || e->n_elems == 0 || e->nbytes > FUZZ_TENSOR_BYTES) {
+		out->why = "no weight";
+		return TP_OK;
+	}
+	out->scheme = h->scheme;
+	out->symmetric = h->choice & 1;
+	out->per = (enum tp_quant_per)(h->choice >> 1 & 3) % 3;
+	out->axis = TP_AXIS_AUTO;
+	out->block = 32;
+	out->calibrate = h->choice & 8 ? TP_CALIBRATE_MSE : TP_CALIBRATE_MINMAX;
+	out->keep_nonfinite = true;
+	return TP_OK;
+}
+
+static bool
+write_model(struct tp_reader *r, const char *path)
+{
+	const struct tp_transfer_options o = {
+	    .create = {.force = true, .sync = TP_SYNC_NEVER},
+	    .allow_loss = TP_LOSS_ALIAS,
+	    .n_threads = 1,
+	};
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_transfer *t = NULL;
+	bool written = false;
+
+	if (!tp_transfer_plan(&r, 1, path, &o, &t, &err) &&
+	    tp_transfer_nbytes(t) <= 4 * FUZZ_TENSOR_BYTES) {
+		written = !tp_transfer_run(t, &err);
+		if (written)
+			MUST_OK(tp_transfer_verify(t, &err), &err);
+	}
+	tp_transfer_free(t);
+	return written;
+}
+
+static void
+check_items(const struct tp_reader *q)
+{
+	const struct tp_quantized_item *item;
+
+	for (size_t i = 0; (item = tp_quantized_item(q, i)); i++) {
+		if (!item->recipe.scheme)
+			continue;
+		MUST(item->n_zero_groups <= item->n_groups);
+		MUST(isfinite(item->least_scale) && item->least_scale >= 0);
+		MUST(isfinite(item->most_scale));
+	}
+}
+
+static void
+widen(const char *path)
+{
+	const struct tp_quantize_options o = {.n_threads = 1};
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = fuzz_open(path, NULL, 0, &err), *wide = NULL;
+
+	MUST(r);
+	MUST_OK(tp_dequantize_reader(r, &o, &wide, &err), &err);
+	fuzz_walk(wide);
+	tp_close(wide);
+	tp_close(r);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct how h = {.choice = fuzz_choice(data, &n)};
+	struct tp_quantize_options o = {.recipe = recipe,
+	    .ctx = &h,
+	    .records = h.choice & 16,
+	    .n_threads = 1};
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r, *q = NULL;
+	const char *out = h.choice & 16 ? "q.tpt" : "q.safetensors";
+
+	for (size_t i = 0; i <= h.choice >> 5 || !h.scheme; i++)
+		h.scheme = tp_scheme_at(tp_scheme_at(i) ? i : 0);
+	r = fuzz_open(fuzz_file("in", data, n), NULL, 0, &err);
+	if (!r)
+		return 0;
+	if (!tp_quantize_reader(r, &o, &q, &err)) {
+		check_items(q);
+		fuzz_walk(q);
+		if (write_model(q, fuzz_path(out)))
+			widen(fuzz_path(out));
+	} else {
+		MUST(err.msg[0]);
+	}
+	tp_close(q);
+	/* The input may be quantized itself. */
+	q = NULL;
+	if (!tp_dequantize_reader(r, &o, &q, &err))
+		fuzz_walk(q);
+	tp_close(q);
+	tp_close(r);
+	return 0;
+}

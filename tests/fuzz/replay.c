@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay.c - a fuzz target over files: each argument is one, or a folder of
+ * them
+ *
+ * The closing line says how many inputs were tried; none at all is a failure.
+ */
+#include "fuzz.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static size_t n_tried;
+
+static void
+replay_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *data = NULL;
+	struct stat st;
+	size_t n;
+
+	MUST(f && !fstat(fileno(f), &st));
+	n = (size_t)st.st_size;
+	data = malloc(n + 1);
+	MUST(data && fread(data, 1, n, f) == n);
+	fclose(f);
+	LLVMFuzzerTestOneInput(data, n);
+	/* As fuzzing finds it: with a byte behind that chooses options. */
+	for (int choice = 0; choice < 4; choice++) {
+		data[n] = (uint8_t)(choice * 85);
+		LLVMFuzzerTestOneInput(data, n + 1);
+	}
+	free(data);
+	n_tried++;
+}
+
+static void
+replay(const char *path)
+{
+	struct dirent **names = NULL;
+	int n = scandir(path, &names, NULL, alphasort);
+	char name[1024];
+
+	if (n < 0) {
+		replay_file(path);
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s/%s", path, names[i]->d_name);
+		if (names[i]->d_name[0] != '.')
+			replay(name);
+		free(names[i]);
+	}
+	free(names);
+}
+
+int
+main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		replay(argv[i]);
+	printf("%zu inputs\n", n_tried);
+	return n_tried ? 0 : 1;
+}
