@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize.h - what operators of quantized numbers share */
+#ifndef TPI_OPS_QUANTIZE_H
+#define TPI_OPS_QUANTIZE_H
+
+#include "../op.h"
+
+/*
+ * Whole numbers as integers of up to 32 bits, the nearest there is where they
+ * are out of range; x is used up, dst begins on a byte.
+ */
+void tpi_store_saturated(enum tp_dtype dtype, double *x, size_t n, void *dst);
+
+#endif
