@@ -4,6 +4,7 @@
  *
  *	diff.c		options, files, the run
  *	diff_pairs.c	which tensor of B belongs to which of A
+ *	diff_scopes.c	tensors of inner graphs whose nodes have moved
  *	diff_rules.c	tolerances: which hold for a tensor
  *	diff_judge.c	one pair: what is compared, and what is said of it
  *	diff_values.c	the elements of two tensors, in chunks, on threads
@@ -22,6 +23,7 @@
 
 #include "tp/compare.h"
 #include "tp/format.h"
+#include "tp/map.h"
 
 #include "cli.h"
 #include "glob.h"
@@ -115,6 +117,26 @@ enum tp_status diff_pairs_make(struct diff_pairs *p,
     const struct diff_options *o, struct tp_reader *const r[2],
     const char **path, struct tp_err *err);
 void diff_pairs_release(struct diff_pairs *p);
+
+/*
+ * ---- inner graphs (diff_scopes.c) ----
+ */
+
+/* Names in inner graphs without the numbers of nodes. */
+struct diff_scopes {
+	struct tp_map names; /* to a place in entries */
+	size_t *entries;
+	size_t n, cap;
+	char *text; /* of names */
+	size_t nbytes;
+};
+
+/* Of all entries of r; may be released also on failure. */
+enum tp_status diff_scopes_init(
+    struct diff_scopes *s, const struct tp_reader *r, struct tp_err *err);
+/* The only entry of that kind, or TP_NONE. */
+size_t diff_scopes_find(const struct diff_scopes *s, const struct tp_entry *e);
+void diff_scopes_release(struct diff_scopes *s);
 
 /*
  * ---- elements (diff_values.c, diff_quant.c) ----

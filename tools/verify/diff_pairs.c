@@ -2,8 +2,9 @@
 /*
  * diff_pairs.c - which tensor of B belongs to which of A
  *
- * The name in B is what --map says, else the name in A after --rename. The
- * patterns of all options see names of A, and those of B that A has not.
+ * The name in B is what --map says, else the name in A after --rename, else the
+ * same in an inner graph whose nodes have other numbers. The patterns of all
+ * options see names of A, and those of B that A has not.
  */
 #include "diff.h"
 
@@ -155,7 +156,8 @@ struct pairing {
 	const struct diff_options *o;
 	struct tp_reader *const *r;
 	struct name_map map;
-	size_t *taken_by; /* for each of B: the pair, or TP_NONE */
+	struct diff_scopes scopes; /* of B */
+	size_t *taken_by;	   /* for each of B: the pair, or TP_NONE */
 	bool *transpose_used;
 };
 
@@ -176,6 +178,25 @@ find_partner(
 	if (!rc)
 		*out = tp_reader_find(p->r[1], other);
 	return rc;
+}
+
+/* Those of A's inner graphs that have none, and what is left for them in B. */
+static void
+pair_moved(struct pairing *p, struct diff_pairs *out)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		struct diff_pair *pair = &out->pairs[i];
+		size_t other;
+
+		if (pair->entry[1] != TP_NONE)
+			continue;
+		other = diff_scopes_find(
+		    &p->scopes, tp_reader_entry(p->r[0], pair->entry[0]));
+		if (other == TP_NONE || p->taken_by[other] != TP_NONE)
+			continue;
+		pair->entry[1] = other;
+		p->taken_by[other] = i;
+	}
 }
 
 static enum tp_status
@@ -268,11 +289,16 @@ diff_pairs_make(struct diff_pairs *out, const struct diff_options *o,
 		rc = pair_all_of_a(&p, out, err);
 	}
 	if (!rc)
+		rc = diff_scopes_init(&p.scopes, r[1], err);
+	if (!rc)
+		pair_moved(&p, out);
+	if (!rc)
 		rc = check_used(&p, err);
 	if (!rc)
 		add_rest_of_b(&p, out);
 	tp_mem_free(NULL, p.taken_by, n_b, sizeof(*p.taken_by));
 	tp_mem_free(NULL, p.transpose_used, o->transpose.n, sizeof(bool));
+	diff_scopes_release(&p.scopes);
 	map_release(&p.map);
 	return rc;
 }
