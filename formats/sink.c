@@ -6,9 +6,8 @@
  *	| in the file, or given	  | in buf,		    | the next byte
  *	| to the thread `behind`  | at most TPI_CHUNK	    |
  *
- * Large pieces, copies inside the kernel and streams that write themselves pass
- * the buffer, which is written out before. A buffer and a thread are there only
- * while bytes come.
+ * Large pieces and copies inside the kernel pass the buffer, which is written
+ * out before. A buffer and a thread are there only while bytes come.
  */
 #include "sink.h"
 
@@ -17,7 +16,6 @@
 #include <string.h>
 
 #include "tp/checked.h"
-#include "tp/parallel.h"
 
 #include "part_file.h"
 #include "platform.h"
@@ -34,9 +32,6 @@
  * the largest pages: on ext4 that is a fifth of the time of a copy.
  */
 #define KERNEL_COPY_STEP ((uint64_t)64 << 10)
-
-/* Below this threads cost more than the cut pages. */
-#define SLANTED_MIN ((uint64_t)4 << 20)
 
 /* From this many bytes on a write of its own is cheaper than a copy. */
 #define DIRECT_MIN ((size_t)64 << 10)
@@ -253,17 +248,6 @@ copy_in_kernel(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
 	return rc;
 }
 
-/*
- * Whether a copy inside the kernel would cut every page in two, and there is
- * enough to be read and written by two threads instead.
- */
-static bool
-is_slanted(const struct tpi_sink *s, const struct tp_stream *stream)
-{
-	return stream->pour && !stream->pos && stream->nbytes >= SLANTED_MIN &&
-	       (stream->offset ^ s->size) % 4096 && tp_cpu_count() > 1;
-}
-
 /* Let a stream write itself, many chunks at a time. */
 static enum tp_status
 pour(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
@@ -283,8 +267,7 @@ tpi_sink_stream(
 {
 	enum tp_status rc = TP_OK;
 
-	if (stream->src && tp_stream_left(stream) >= KERNEL_COPY_MIN &&
-	    !is_slanted(s, stream))
+	if (stream->src && tp_stream_left(stream) >= KERNEL_COPY_MIN)
 		rc = copy_in_kernel(s, stream, err);
 	else if (stream->pour && !stream->pos && stream->nbytes >= DIRECT_MIN)
 		rc = pour(s, stream, err);

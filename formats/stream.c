@@ -8,8 +8,6 @@
 #include "tp/checked.h"
 
 #include "crc32c.h"
-#include "stream_pour.h"
-#include "write_behind.h"
 
 #include "banned.h"
 
@@ -89,76 +87,6 @@ raw_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
 	return TP_OK;
 }
 
-struct raw_target {
-	const struct raw_stream *s;
-	int fd;
-	uint64_t offset;
-	uint8_t *bufs; /* TPI_CHUNK for each worker */
-};
-
-/*
- * Chunk k ends at a multiple of TPI_CHUNK in the file that is written: systems
- * fill such pieces fastest.
- */
-static uint64_t
-raw_chunk(const struct raw_target *t, uint64_t k, size_t *n)
-{
-	uint64_t head = t->offset % TPI_CHUNK;
-	uint64_t begin = k ? k * TPI_CHUNK - head : 0;
-	uint64_t end = (k + 1) * TPI_CHUNK - head;
-
-	if (end > t->s->base.nbytes)
-		end = t->s->base.nbytes;
-	*n = (size_t)(end - begin);
-	return begin;
-}
-
-static enum tp_status
-raw_read_chunk(void *ctx, size_t i, uint64_t k, struct tp_err *err)
-{
-	struct raw_target *t = ctx;
-	size_t n;
-	uint64_t at = raw_chunk(t, k, &n);
-
-	return tpi_source_read(
-	    t->s->file, t->s->offset + at, t->bufs + i * TPI_CHUNK, n, err);
-}
-
-static enum tp_status
-raw_write_chunk(void *ctx, size_t i, uint64_t k, size_t *n, struct tp_err *err)
-{
-	struct raw_target *t = ctx;
-	uint64_t at = raw_chunk(t, k, n);
-
-	return tpi_write_at(
-	    t->fd, t->offset + at, t->bufs + i * TPI_CHUNK, *n, err);
-}
-
-static enum tp_status
-raw_pour(struct tp_stream *base, int fd, uint64_t offset, struct tp_err *err)
-{
-	struct raw_stream *s = (struct raw_stream *)base;
-	struct raw_target t = {.s = s, .fd = fd, .offset = offset};
-	struct tpi_pour what = {
-	    .n_chunks =
-		(offset % TPI_CHUNK + base->nbytes + TPI_CHUNK - 1) / TPI_CHUNK,
-	    /* More would only wait for each other. */
-	    .n_workers = 2,
-	    .ctx = &t,
-	    .read = raw_read_chunk,
-	    .write = raw_write_chunk,
-	};
-	enum tp_status rc;
-
-	t.bufs = tp_mem_array(s->alloc, what.n_workers, TPI_CHUNK);
-	if (!t.bufs)
-		return tp_fail(
-		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory to copy bytes");
-	rc = tpi_pour(base, &what, err);
-	tp_mem_free(s->alloc, t.bufs, what.n_workers, TPI_CHUNK);
-	return rc;
-}
-
 static void
 raw_close(struct tp_stream *base)
 {
@@ -190,7 +118,6 @@ tpi_stream_raw(const struct tp_alloc *alloc, const struct tpi_source *src,
 	    .src = check_crc ? NULL : src,
 	    .offset = offset,
 	    .read = raw_read,
-	    .pour = check_crc ? NULL : raw_pour,
 	    .close = raw_close,
 	};
 	s->alloc = alloc;

@@ -210,7 +210,6 @@ a_device_is_written_to_and_stays_a_device(void **state)
 
 enum way {
 	BY_KERNEL,
-	POURED, /* pages of the input lie aslant of those of the output */
 	BY_HAND,
 };
 
@@ -224,10 +223,8 @@ open_stream(const struct tp_alloc *alloc, const struct tpi_source *src,
 	if (tpi_stream_raw(alloc, src, way == BY_KERNEL ? 3 : 5, n, false, 0,
 		TP_STR("t"), &stream, NULL))
 		return NULL;
-	if (way == BY_HAND) {
+	if (way == BY_HAND)
 		stream->src = NULL;
-		stream->pour = NULL;
-	}
 	return stream;
 }
 
