@@ -13,6 +13,21 @@ expect() {
 	exit 1
 }
 
+# says STATUS TEXT COMMAND…: the command ends with that status, and TEXT is on a
+# line of what it prints. Both streams are left in the files out and err.
+says() {
+	says_want=$1 says_text=$2 says_got=0
+	shift 2
+	"$@" >out 2>err || says_got=$?
+	if [ "$says_got" = "$says_want" ] && grep -qF -e "$says_text" out; then
+		return
+	fi
+	echo "exit status $says_got, expected $says_want and" \
+	    "'$says_text': $*" >&2
+	cat out err >&2
+	exit 1
+}
+
 # skip WHY: this machine cannot run the test.
 skip() {
 	echo "SKIPPED: $*"

@@ -124,7 +124,10 @@ find_targets(struct run_targets *t, int n, char **operands)
 			return false;
 		}
 	}
-	return true;
+	wrong = run_targets_finish(t);
+	if (wrong)
+		cli_message("%s", wrong);
+	return !wrong;
 }
 
 static bool

@@ -56,6 +56,7 @@ struct run_target {
 	char *model; /* NULL: the folder has none */
 	char **sets; /* folders with input_N.pb, output_N.pb */
 	size_t n_sets;
+	bool is_told; /* the data sets are operands, not found beside it */
 };
 
 struct run_targets {
@@ -69,6 +70,9 @@ struct run_targets {
  * or what is wrong.
  */
 const char *run_targets_add(struct run_targets *t, const char *operand);
+/* Models that got no data set have those beside them. NULL, or what is wrong.
+ */
+const char *run_targets_finish(struct run_targets *t);
 void run_targets_release(struct run_targets *t);
 
 /* The last part of a path: what files of rules call a test. */

@@ -40,19 +40,29 @@ run_once(struct test *t, const char *folder, const char *set)
 	run_job_release(&job);
 }
 
+/* What the options give takes the place of data sets that were only found. */
+static size_t
+count_sets(const struct test *t)
+{
+	const struct run_input_options *o = &t->s->inputs;
+	bool given = o->in.n || o->named.n || o->expect.n;
+
+	return given && !t->c->target->is_told ? 0 : t->c->target->n_sets;
+}
+
 static void
 run_sets(struct test *t)
 {
-	const struct run_target *target = t->c->target;
+	const size_t n = count_sets(t);
 
-	for (size_t i = 0; i < target->n_sets; i++) {
-		const char *folder = target->sets[i];
+	for (size_t i = 0; i < n; i++) {
+		const char *folder = t->c->target->sets[i];
 		const char *slash = strrchr(folder, '/');
 		const char *name = slash ? slash + 1 : folder;
 
-		run_once(t, folder, target->n_sets > 1 ? name : NULL);
+		run_once(t, folder, n > 1 ? name : NULL);
 	}
-	if (!target->n_sets)
+	if (n == 0)
 		run_once(t, NULL, NULL);
 }
 

@@ -121,7 +121,7 @@ run_compute(const struct run_model *m, struct run_settings *s,
 		return rc;
 	rc = evaluate(m, s, job, &why);
 	if (rc == TP_ENOMEM && atomic_load(&job->budget.refused))
-		rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+		rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: more than --max-memory allows", why.msg);
 	else if (rc && err)
 		*err = why;

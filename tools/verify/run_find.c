@@ -211,6 +211,13 @@ add_file(struct run_targets *t, const char *path)
 	return add_target(t, path, strdup(path)) ? NULL : no_memory;
 }
 
+/* True if the operand was the model itself. */
+static bool
+is_file_target(const struct run_target *t)
+{
+	return t->model && !strcmp(t->path, t->model);
+}
+
 const char *
 run_targets_add(struct run_targets *t, const char *operand)
 {
@@ -218,12 +225,40 @@ run_targets_add(struct run_targets *t, const char *operand)
 
 	if (!is_folder(operand))
 		return add_file(t, operand);
-	if (last && last->model && !strcmp(last->path, last->model) &&
-	    !has_file(operand, MODEL_NAME) &&
+	if (last && is_file_target(last) && !has_file(operand, MODEL_NAME) &&
 	    (has_file(operand, "input_0.pb") ||
-		has_file(operand, "output_0.pb")))
+		has_file(operand, "output_0.pb"))) {
+		last->is_told = true;
 		return add_set(last, strdup(operand));
+	}
 	return add_folder(t, operand, 0);
+}
+
+const char *
+run_targets_finish(struct run_targets *t)
+{
+	const char *wrong = NULL;
+
+	for (size_t i = 0; i < t->n && !wrong; i++) {
+		struct run_target *target = &t->items[i];
+		const char *slash = strrchr(target->path, '/');
+		char *folder;
+
+		if (!is_file_target(target) || target->is_told)
+			continue;
+		folder = slash ? strdup(target->path) : strdup(".");
+		if (!folder)
+			return no_memory;
+		if (slash)
+			folder[slash == target->path ? 1
+						     : slash - target->path] =
+			    '\0';
+		/* A folder that is not there is told with its model. */
+		if (is_folder(folder))
+			wrong = add_sets_of(target, folder);
+		free(folder);
+	}
+	return wrong;
 }
 
 void

@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "tp/shape.h"
@@ -114,36 +115,54 @@ run_put_case(FILE *out, const struct run_case *c, bool all)
 	}
 }
 
+struct summary {
+	size_t outcomes[N_OUTCOMES];
+	size_t n_outputs, n_same; /* that hold; to the bit */
+	/* The one that is furthest off, so that a loose pass is seen. */
+	const struct run_case *test;
+	const struct verdict_item *output;
+};
+
+static void
+count(struct summary *s, const struct run_case *c)
+{
+	s->outcomes[outcome_of(c)]++;
+	for (size_t i = 0; i < c->v.n_items; i++) {
+		const struct verdict_item *item = &c->v.items[i];
+		const struct run_output *o = item->detail, *most;
+
+		if (item->status != VERDICT_EQUAL)
+			continue;
+		s->n_outputs++;
+		s->n_same += o->c.exact;
+		most = s->output ? s->output->detail : NULL;
+		if (o->c.exact || !isfinite(run_of_range(&o->c)) ||
+		    (most && run_of_range(&o->c) <= run_of_range(&most->c)))
+			continue;
+		s->test = c;
+		s->output = item;
+	}
+}
+
 void
 run_put_summary(FILE *out, const struct run_case *cases, size_t n)
 {
-	size_t counts[N_OUTCOMES] = {0}, n_outputs = 0, n_same = 0;
-	const struct tp_compare *worst = NULL;
+	struct summary s = {.n_outputs = 0};
 
-	for (size_t i = 0; i < n; i++) {
-		counts[outcome_of(&cases[i])]++;
-		for (size_t k = 0; k < cases[i].v.n_items; k++) {
-			const struct verdict_item *item = &cases[i].v.items[k];
-			const struct run_output *o = item->detail;
-
-			if (item->status != VERDICT_EQUAL)
-				continue;
-			n_outputs++;
-			n_same += o->c.exact;
-			if (!o->c.exact &&
-			    (!worst || o->c.figures.max_rel > worst->max_rel))
-				worst = &o->c.figures;
-		}
-	}
+	for (size_t i = 0; i < n; i++)
+		count(&s, &cases[i]);
 	fprintf(out, "%zu test%s: ", n, n == 1 ? "" : "s");
 	for (unsigned i = 0; i < N_OUTCOMES; i++)
-		fprintf(out, "%s%zu %s", i ? ", " : "", counts[i],
+		fprintf(out, "%s%zu %s", i ? ", " : "", s.outcomes[i],
 		    outcome_names[i]);
-	fprintf(out, "\n%zu output%s, %zu to the bit", n_outputs,
-	    n_outputs == 1 ? " holds" : "s hold", n_same);
-	if (worst)
-		fprintf(out,
-		    "; the loosest: max abs %.3g rel %.3g ulp %" PRIu64,
-		    worst->max_abs, worst->max_rel, worst->max_ulp);
+	fprintf(out, "\n%zu output%s, %zu to the bit", s.n_outputs,
+	    s.n_outputs == 1 ? " holds" : "s hold", s.n_same);
+	if (s.output && n > 1) {
+		fputs("; the furthest off: ", out);
+		put_case_name(out, s.test);
+		cli_put_name(out, s.output->name, 0);
+		fputs(": ", out);
+		put_figures(out, s.output);
+	}
 	putc('\n', out);
 }
