@@ -34,6 +34,23 @@ put(struct rewriting *w, const char *text)
 	w->to += n;
 }
 
+static void
+copy(struct rewriting *w, size_t n)
+{
+	memcpy(w->to, w->from, n);
+	w->to += n;
+	w->from += n;
+}
+
+/* Up to and with that character, or all if it is not there. */
+static void
+copy_to(struct rewriting *w, char last)
+{
+	const char *p = memchr(w->from, last, (size_t)(w->end - w->from));
+
+	copy(w, (size_t)((p ? p + 1 : w->end) - w->from));
+}
+
 /* Up to three octal digits as \o{…}: \12 could be a group to PCRE2. */
 static bool
 rewrite_octal(struct rewriting *w)
@@ -76,6 +93,9 @@ rewrite_escape(struct rewriting *w)
 	} else {
 		*w->to++ = '\\';
 		*w->to++ = ch;
+		/* A name or number in braces, which are no repeat. */
+		if (memchr("pPx", ch, 3) && w->from < w->end && *w->from == '{')
+			copy_to(w, '}');
 	}
 	return true;
 }
@@ -110,14 +130,6 @@ repeat_at(const struct rewriting *w)
 	return p < w->end && *p == '}' && p > w->from + 1
 		   ? (size_t)(p + 1 - w->from)
 		   : 0;
-}
-
-static void
-copy(struct rewriting *w, size_t n)
-{
-	memcpy(w->to, w->from, n);
-	w->to += n;
-	w->from += n;
 }
 
 /* The start of a set; a ] that comes first is one of it. */

@@ -59,7 +59,7 @@ struct search {
 	uint64_t n_lanes;
 	const char *src;
 	char *values;
-	int64_t *indices;
+	int64_t *indices; /* NULL if they are not wanted */
 	size_t size;
 	struct entry *heaps; /* k for each part */
 	size_t n_parts;
@@ -90,7 +90,8 @@ search_lane(const struct search *s, uint64_t lane, struct entry *heap)
 		size_t at = to + n * s->inner;
 		struct entry worst = heap[0];
 
-		s->indices[at] = worst.index;
+		if (s->indices)
+			s->indices[at] = worst.index;
 		memcpy(s->values + at * s->size,
 		    s->src + (from + (size_t)worst.index * s->inner) * s->size,
 		    s->size);
@@ -137,8 +138,10 @@ infer_topk(const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 
 	infos[0] = tpi_info_of(c->in[0]);
 	infos[0].sizes[axis] = k;
-	infos[1] = infos[0];
-	infos[1].dtype = TP_DTYPE_I64;
+	if (c->n_out > 1) {
+		infos[1] = infos[0];
+		infos[1].dtype = TP_DTYPE_I64;
+	}
 	return rc;
 }
 
@@ -188,7 +191,8 @@ run_topk(struct tpi_call *c, struct tp_err *err)
 	s.flip = tpi_attr_int(c, "largest", 1) ? UINT64_MAX : 0;
 	s.size = tpi_element_size(x);
 	s.values = tpi_tensor_address(c->out[0]);
-	s.indices = (int64_t *)(void *)tpi_tensor_address(c->out[1]);
+	if (c->n_out > 1)
+		s.indices = tp_tensor_data_mut(c->out[1]);
 	return search(c, &s, err);
 }
 
@@ -202,7 +206,7 @@ static const struct tpi_attr_spec topk_attrs[] = {{"axis", TP_ATTR_INT},
 #define ROW(from, to, n_in, spec)                                              \
 	{                                                                      \
 		.name = "topk", .onnx = "TopK", .since = from, .until = to,    \
-		.min_in = n_in, .max_in = n_in, .min_out = 2, .max_out = 2,    \
+		.min_in = n_in, .max_in = n_in, .min_out = 1, .max_out = 2,    \
 		.flags = TPI_OP_MOVES, .strings_in = TPI_BIT(0),               \
 		.strings_out = TPI_BIT(0), .attrs = spec, .infer = infer_topk, \
 		.run = run_topk                                                \
