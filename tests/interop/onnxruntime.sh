@@ -62,12 +62,12 @@ judge ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
 judge ch_ppocr_mobile_v2.0_cls_infer.onnx x=1,3,48,192
 
 for scheme in int8 uint8; do
-	narrow 30 $scheme silero_vad_legacy.onnx input=1,1536 sr:16000
-	narrow 25 $scheme silero_vad_v5.onnx \
+	narrow 30 "$scheme" silero_vad_legacy.onnx input=1,1536 sr:16000
+	narrow 25 "$scheme" silero_vad_v5.onnx \
 	    input=1,512 state=2,1,128 sr:16000
-	narrow 25 $scheme ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
-	narrow 20 $scheme ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
-	narrow 35 $scheme ch_ppocr_mobile_v2.0_cls_infer.onnx x=1,3,48,192
+	narrow 25 "$scheme" ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
+	narrow 20 "$scheme" ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
+	narrow 35 "$scheme" ch_ppocr_mobile_v2.0_cls_infer.onnx x=1,3,48,192
 done
 narrow 60 f16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
 narrow 55 f16 ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
