@@ -200,7 +200,12 @@ extern const char run_value_differs[];
 enum tp_status run_compare(struct run_comparison *c, const struct tp_value *got,
     const struct tp_value *expected, struct tp_err *err);
 
-/* max_abs over the range of what was expected. */
+/*
+ * The largest minus the smallest finite value that was expected; if they are
+ * the same, how large it is.
+ */
+double run_range_of(const struct run_comparison *c);
+/* max_abs in parts of that. */
 double run_of_range(const struct run_comparison *c);
 
 /* What an output may be that depends on chance. */

@@ -170,7 +170,7 @@ run_outputs_free(struct run_output *outputs)
 double
 run_of_range(const struct run_comparison *c)
 {
-	double range = c->high - c->low;
+	double range = run_range_of(c);
 
 	if (c->figures.max_abs == 0)
 		return 0;

@@ -95,15 +95,22 @@ note_range(
 	}
 }
 
+double
+run_range_of(const struct run_comparison *c)
+{
+	if (!(c->high >= c->low))
+		return 0;
+	return c->high > c->low ? c->high - c->low : fabs(c->high);
+}
+
 static struct tp_compare_rule
 rule_for(const struct run_comparison *c, enum tp_dtype dtype)
 {
 	struct tp_compare_rule rule = {.equal_nan = true};
-	double range = c->high - c->low;
 
 	rule.has_abs = is_float(dtype);
 	if (rule.has_abs && c->tolerance.has_range) {
-		rule.atol = range > 0 ? c->tolerance.of_range * range : 0;
+		rule.atol = c->tolerance.of_range * run_range_of(c);
 	} else if (rule.has_abs) {
 		rule.rtol = c->tolerance.rtol;
 		rule.atol = c->tolerance.atol;
