@@ -8,7 +8,6 @@
 #include "tp/checked.h"
 #include "tp/layout.h"
 #include "tp/parallel.h"
-#include "tp/view.h"
 
 #include "tensor.h"
 
@@ -78,24 +77,6 @@ tpi_op_temp(const struct tpi_call *c, enum tp_dtype dtype, const int64_t *sizes,
     unsigned rank, struct tp_tensor **out, struct tp_err *err)
 {
 	return tpi_tensor_unwritten(c->alloc, dtype, sizes, rank, out, err);
-}
-
-enum tp_status
-tpi_op_doubles(const struct tpi_call *c, const struct tp_tensor *t,
-    const int64_t *sizes, unsigned rank, struct tp_tensor **out,
-    struct tp_err *err)
-{
-	struct tp_tensor *wide = NULL;
-	enum tp_status rc = tpi_op_temp(
-	    c, TP_DTYPE_F64, tp_tensor_sizes(t), t->rank, &wide, err);
-
-	*out = NULL;
-	if (!rc)
-		rc = tp_tensor_assign(wide, t, TP_OVERFLOW_INF, err);
-	if (!rc)
-		rc = tp_tensor_reshape(wide, sizes, rank, out, err);
-	tp_tensor_free(wide);
-	return rc;
 }
 
 void *

@@ -20,6 +20,7 @@
 #include "tp/view.h"
 
 #include "../tensor.h"
+#include "gemm.h"
 #include "softmax.h"
 
 #include "../banned.h"
@@ -32,12 +33,19 @@ enum step { PRODUCT, CAP, BIAS, PROBABILITY };
 struct attention {
 	struct tpi_heads heads;
 	struct tpi_sight sight;
-	double cap;		      /* 0: none */
-	int64_t shown;		      /* the step whose scores are an output */
-	struct tp_tensor *y, *scores; /* f64; scores may be NULL */
-	size_t n_parts, n_scratch;
-	double *scratch; /* twice n_k for each part */
+	double cap;		  /* 0: none */
+	int64_t shown;		  /* the step whose scores are an output */
+	struct tp_tensor *y;	  /* by head; a view of the output */
+	struct tp_tensor *scores; /* the output that shows them, or NULL */
+	struct tpi_span span;
+	uint64_t row;	/* the first of the span */
+	double *room;	/* n_room, for scores of a span */
+	double *biases; /* n_k for each part */
+	size_t n_room, n_parts;
 };
+
+/* Scores that are worked on together: 16 MiB of them. */
+#define SPAN (UINT64_C(1) << 21)
 
 /* Past keys or values, if there are any: [batch, kv_heads, n_past, size]. */
 static enum tp_status
@@ -236,45 +244,42 @@ static enum tp_status
 make_room(const struct tpi_call *c, struct attention *a, struct tp_err *err)
 {
 	const struct tpi_heads *h = &a->heads;
-	const int64_t y[] = {h->n_batch, h->n_heads, h->n_q, h->v_size};
-	const int64_t scores[] = {h->n_batch, h->n_heads, h->n_q, h->n_k};
-	uint64_t work = tpi_heads_rows(h) * (uint64_t)h->n_k;
-	enum tp_status rc = tpi_op_temp(c, TP_DTYPE_F64, y, 4, &a->y, err);
+	struct tpi_span span = tpi_heads_span(h, 0, SPAN);
+	size_t n_rows = span.n_heads * (size_t)span.n_queries;
+	size_t n_k = (size_t)h->n_k;
 
-	if (!rc && c->n_out > SCORES)
-		rc = tpi_op_temp(c, TP_DTYPE_F64, scores, 4, &a->scores, err);
-	if (rc)
-		return rc;
-	/* A product is about as much as ten elements of other operators. */
-	a->n_parts = tpi_op_parts(c, work * 10, tpi_heads_rows(h));
-	if (tp_mul_size(2 * (size_t)h->n_k, a->n_parts, &a->n_scratch))
+	a->n_parts = tpi_op_parts(c, n_rows * (uint64_t)n_k * 10, n_rows);
+	if (tp_mul_size(n_rows, n_k, &a->n_room))
 		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
 		    "%s: %" PRId64 " keys", c->op->onnx, h->n_k);
-	if (a->n_scratch)
-		a->scratch =
-		    tp_mem_array(c->alloc, a->n_scratch, sizeof(double));
-	if (a->n_scratch && !a->scratch)
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "%s: no memory for %" PRId64 " keys", c->op->onnx, h->n_k);
-	return TP_OK;
+	/* Without keys there is still a row to point to. */
+	a->n_room += a->n_room == 0;
+	a->room = tpi_op_scratch(c, a->n_room, sizeof(double));
+	a->biases = tpi_op_scratch(c, a->n_parts, n_k * sizeof(double) + 1);
+	if (a->room && a->biases)
+		return TP_OK;
+	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	    "%s: no memory for scores of %" PRId64 " keys", c->op->onnx,
+	    h->n_k);
 }
 
 /* Scores after a step, if they are wanted. */
 static void
-show(const struct attention *a, enum step step, uint64_t row,
-    const double *scores)
+show(const struct attention *a, enum step step, uint64_t row, double *scores)
 {
-	size_t n = (size_t)a->heads.n_k;
-	double *to;
+	uint64_t n = (uint64_t)a->heads.n_k;
+	char *data[2] = {NULL, (char *)scores};
 
 	if (!a->scores || a->shown != (int64_t)step)
 		return;
-	to = (double *)(void *)tpi_tensor_address(a->scores) + row * n;
-	memcpy(to, scores, n * sizeof(*to));
+	data[0] = tpi_tensor_address(a->scores) +
+		  row * n * (tp_dtype_bits(a->scores->dtype) / 8);
+	tpi_pack[a->scores->dtype](NULL, data, NULL, n);
 }
 
+/* From the scores of a row to its probabilities. */
 static void
-attend(const struct attention *a, uint64_t row, double *s, double *bias)
+weigh(const struct attention *a, uint64_t row, double *s, double *bias)
 {
 	const struct tpi_heads *h = &a->heads;
 	size_t n = (size_t)h->n_k;
@@ -283,7 +288,6 @@ attend(const struct attention *a, uint64_t row, double *s, double *bias)
 	    head % (uint64_t)h->n_heads, (int64_t)(row % (uint64_t)h->n_q),
 	    bias);
 
-	tpi_heads_scores(h, row, s);
 	show(a, PRODUCT, row, s);
 	for (size_t j = 0; j < n && a->cap != 0; j++)
 		s[j] = a->cap * tanh(s[j] / a->cap);
@@ -296,37 +300,38 @@ attend(const struct attention *a, uint64_t row, double *s, double *bias)
 	else
 		memset(s, 0, n * sizeof(*s));
 	show(a, PROBABILITY, row, s);
-	tpi_heads_sum(h, row, s,
-	    (double *)(void *)tpi_tensor_address(a->y) +
-		row * (uint64_t)h->v_size);
 }
 
 static void
-attend_part(void *ctx, size_t k)
+weigh_part(void *ctx, size_t k)
 {
 	const struct attention *a = ctx;
 	size_t n = (size_t)a->heads.n_k;
-	uint64_t n_rows = tpi_heads_rows(&a->heads);
-	double *s = a->scratch + 2 * n * k;
+	size_t n_rows = a->span.n_heads * (size_t)a->span.n_queries;
+	double *bias = a->biases + k * n;
 
-	for (uint64_t row = k; row < n_rows; row += a->n_parts)
-		attend(a, row, s, s + n);
+	for (size_t i = k; i < n_rows; i += a->n_parts)
+		weigh(a, a->row + i, a->room + i * n, bias);
 }
 
+/* A span of rows after the other. */
 static enum tp_status
-give_results(
-    const struct tpi_call *c, const struct attention *a, struct tp_err *err)
+attend(struct tpi_call *c, struct attention *a, struct tp_err *err)
 {
-	struct tp_tensor *y = NULL;
-	enum tp_status rc =
-	    tpi_heads_split(c->out[Y], a->heads.n_heads, &y, err);
+	const struct tpi_heads *h = &a->heads;
+	uint64_t n_rows =
+	    (uint64_t)h->n_batch * (uint64_t)h->n_heads * (uint64_t)h->n_q;
+	enum tp_status rc = TP_OK;
 
-	if (!rc)
-		rc = tp_tensor_assign(y, a->y, TP_OVERFLOW_INF, err);
-	if (!rc && a->scores)
-		rc = tp_tensor_assign(
-		    c->out[SCORES], a->scores, TP_OVERFLOW_INF, err);
-	tp_tensor_free(y);
+	while (a->row < n_rows && !rc) {
+		a->span = tpi_heads_span(h, a->row, SPAN);
+		rc = tpi_heads_scores(c, h, &a->span, a->room, err);
+		if (rc)
+			break;
+		tp_parallel(c->n_threads, a->n_parts, weigh_part, a);
+		rc = tpi_heads_sum(c, h, &a->span, a->room, a->y, err);
+		a->row += a->span.n_heads * (uint64_t)a->span.n_queries;
+	}
 	return rc;
 }
 
@@ -341,14 +346,18 @@ run_attention(struct tpi_call *c, struct tp_err *err)
 	if (!rc)
 		rc = tpi_sight_take(c, &a.heads, &a.sight, err);
 	if (!rc)
+		rc = tpi_heads_split(c->out[Y], a.heads.n_heads, &a.y, err);
+	if (!rc && c->n_out > SCORES)
+		a.scores = c->out[SCORES];
+	if (!rc && a.heads.n_batch && a.heads.n_heads && a.heads.n_q) {
 		rc = make_room(c, &a, err);
-	if (!rc && tpi_heads_rows(&a.heads) > 0)
-		tp_parallel(c->n_threads, a.n_parts, attend_part, &a);
-	if (!rc)
-		rc = give_results(c, &a, err);
-	tp_mem_free(c->alloc, a.scratch, a.n_scratch, sizeof(double));
+		if (!rc)
+			rc = attend(c, &a, err);
+		tp_mem_free(c->alloc, a.room, a.n_room, sizeof(double));
+		tp_mem_free(c->alloc, a.biases, a.n_parts,
+		    (size_t)a.heads.n_k * sizeof(double) + 1);
+	}
 	tp_tensor_free(a.y);
-	tp_tensor_free(a.scores);
 	tpi_sight_drop(&a.sight);
 	tpi_heads_drop(&a.heads);
 	return rc;

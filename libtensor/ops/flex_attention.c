@@ -21,7 +21,6 @@ struct flex {
 	struct tpi_heads heads;
 	enum tp_dtype precision;
 	struct tp_tensor *scores; /* f64; probabilities later */
-	struct tp_tensor *y;	  /* f64; NULL up to the last step */
 };
 
 static enum tp_status
@@ -113,27 +112,7 @@ change(const struct tpi_call *c, struct flex *f, const char *name,
 	return rc;
 }
 
-/* The number of a row of t, told by where it lies. */
-static uint64_t
-row_at(const struct tp_tensor *t, const char *at)
-{
-	uint64_t size = sizeof(double) * (uint64_t)tp_tensor_sizes(t)[3];
-
-	return (uint64_t)(at - tpi_tensor_address(t)) / size;
-}
-
-/* Kernels of rows.h on scores, and on values and scores. */
-static void
-score_row(void *ctx, char *const *data, const int64_t *steps, size_t n)
-{
-	const struct flex *f = ((struct tpi_row *)ctx)->how;
-
-	(void)steps;
-	(void)n;
-	tpi_heads_scores(
-	    &f->heads, row_at(f->scores, data[0]), (double *)(void *)data[0]);
-}
-
+/* Kernel of rows.h on scores. */
 static void
 softmax_row(void *ctx, char *const *data, const int64_t *steps, size_t n)
 {
@@ -142,27 +121,14 @@ softmax_row(void *ctx, char *const *data, const int64_t *steps, size_t n)
 	tpi_softmax_row((double *)(void *)data[0], n);
 }
 
-static void
-value_row(void *ctx, char *const *data, const int64_t *steps, size_t n)
-{
-	const struct flex *f = ((struct tpi_row *)ctx)->how;
-
-	(void)steps;
-	(void)n;
-	tpi_heads_sum(&f->heads, row_at(f->y, data[0]),
-	    (const double *)(void *)data[1], (double *)(void *)data[0]);
-}
-
 static enum tp_status
-each_row(struct tpi_call *c, const struct flex *f, tp_loop_fn *kernel,
-    struct tp_err *err)
+make_probabilities(struct tpi_call *c, struct flex *f, struct tp_err *err)
 {
 	const struct tpi_rows rows = {
-	    .kernel = kernel,
-	    .how = f,
-	    .operands = {f->y ? f->y : f->scores, f->y ? f->scores : NULL},
+	    .kernel = softmax_row,
+	    .operands = {f->scores},
 	    .n_written = 1,
-	    .n_operands = 2,
+	    .n_operands = 1,
 	    .axis = 3,
 	    .n = f->heads.n_k,
 	};
@@ -171,17 +137,20 @@ each_row(struct tpi_call *c, const struct flex *f, tp_loop_fn *kernel,
 }
 
 static enum tp_status
-give_values(struct tpi_call *c, struct flex *f, struct tp_err *err)
+attend(struct tpi_call *c, struct flex *f, struct tp_err *err)
 {
-	enum tp_status rc = tpi_op_temp(
-	    c, TP_DTYPE_F64, tp_tensor_sizes(c->out[0]), 4, &f->y, err);
+	const struct tpi_heads *h = &f->heads;
+	struct tpi_span all = tpi_heads_all(h);
+	double *scores = tp_tensor_data_mut(f->scores);
+	enum tp_status rc = tpi_heads_scores(c, h, &all, scores, err);
 
 	if (!rc)
-		rc = each_row(c, f, value_row, err);
+		rc = change(c, f, "score_mod", err);
 	if (!rc)
-		rc = tp_tensor_assign(c->out[0], f->y, TP_OVERFLOW_INF, err);
-	tp_tensor_free(f->y);
-	return rc;
+		rc = make_probabilities(c, f, err);
+	if (!rc)
+		rc = change(c, f, "prob_mod", err);
+	return rc ? rc : tpi_heads_sum(c, h, &all, scores, c->out[0], err);
 }
 
 static enum tp_status
@@ -200,15 +169,7 @@ run_flex(struct tpi_call *c, struct tp_err *err)
 		rc = tpi_op_temp(c, TP_DTYPE_F64, sizes, 4, &f.scores, err);
 	}
 	if (!rc)
-		rc = each_row(c, &f, score_row, err);
-	if (!rc)
-		rc = change(c, &f, "score_mod", err);
-	if (!rc)
-		rc = each_row(c, &f, softmax_row, err);
-	if (!rc)
-		rc = change(c, &f, "prob_mod", err);
-	if (!rc)
-		rc = give_values(c, &f, err);
+		rc = attend(c, &f, err);
 	tp_tensor_free(f.scores);
 	tpi_heads_drop(&f.heads);
 	return rc;

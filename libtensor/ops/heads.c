@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heads.c - queries, keys and values of attention, by head, in f64 */
+/* heads.c - queries, keys and values of attention, by head */
 #include "heads.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "tp/view.h"
 
 #include "../tensor.h"
+#include "gemm.h"
 
 #include "../banned.h"
 
@@ -124,18 +125,13 @@ tpi_heads_take(const struct tpi_call *c, struct tpi_heads *h,
     const struct tp_tensor *q, const struct tp_tensor *k,
     const struct tp_tensor *v, struct tp_err *err)
 {
-	struct tp_tensor *turned = NULL;
-	enum tp_status rc = tp_tensor_transpose(k, 2, 3, &turned, err);
+	enum tp_status rc = tp_tensor_alias(q, &h->q, err);
 
 	h->n_k = tp_tensor_sizes(k)[2];
 	if (!rc)
-		rc = tpi_op_doubles(
-		    c, turned, tp_tensor_sizes(turned), 4, &h->k, err);
-	if (!rc)
-		rc = tpi_op_doubles(c, q, tp_tensor_sizes(q), 4, &h->q, err);
+		rc = tp_tensor_alias(k, &h->k, err);
 	if (!rc)
 		rc = tpi_op_doubles(c, v, tp_tensor_sizes(v), 4, &h->v, err);
-	tp_tensor_free(turned);
 	return rc;
 }
 
@@ -147,56 +143,159 @@ tpi_heads_drop(struct tpi_heads *h)
 	tp_tensor_free(h->v);
 }
 
-uint64_t
-tpi_heads_rows(const struct tpi_heads *h)
+struct tpi_span
+tpi_heads_all(const struct tpi_heads *h)
 {
-	return (uint64_t)h->n_batch * (uint64_t)h->n_heads * (uint64_t)h->n_q;
+	return (struct tpi_span){
+	    .n_heads = (size_t)h->n_batch * (size_t)h->n_heads,
+	    .n_queries = h->n_q,
+	};
 }
 
-/* The keys or values of a row: those of its batch and the head it shares. */
-static const double *
-shared(const struct tpi_heads *h, const struct tp_tensor *t, uint64_t row)
+struct tpi_span
+tpi_heads_span(const struct tpi_heads *h, uint64_t row, uint64_t n)
 {
-	uint64_t head = row / (uint64_t)h->n_q;
-	uint64_t n_heads = (uint64_t)h->n_heads;
-	uint64_t n_kv_heads = (uint64_t)h->n_kv_heads;
-	uint64_t kv = head / n_heads * n_kv_heads +
-		      head % n_heads / (n_heads / n_kv_heads);
-	uint64_t size = t->n_elems / ((uint64_t)h->n_batch * n_kv_heads);
+	uint64_t n_q = (uint64_t)h->n_q;
+	uint64_t n_rows = n / (h->n_k ? (uint64_t)h->n_k : 1);
+	uint64_t n_all = (uint64_t)h->n_batch * (uint64_t)h->n_heads;
+	struct tpi_span span = {.head = row / n_q,
+	    .n_heads = 1,
+	    .query = (int64_t)(row % n_q),
+	    .n_queries = h->n_q - (int64_t)(row % n_q)};
 
-	return (const double *)(const void *)tpi_tensor_address(t) + kv * size;
+	if (n_rows == 0)
+		n_rows = 1;
+	if (span.query == 0 && n_rows >= n_q)
+		span.n_heads = (size_t)(n_rows / n_q);
+	if (span.n_heads > n_all - span.head)
+		span.n_heads = (size_t)(n_all - span.head);
+	if ((uint64_t)span.n_queries > n_rows)
+		span.n_queries = (int64_t)n_rows;
+	return span;
 }
 
-/* y += sum over k of v[k] * m[k][…], rows of n numbers. */
+/* What products of a span have in common. */
+struct products {
+	const struct tpi_heads *h;
+	const struct tpi_span *span;
+	double *scores;
+	const struct tp_tensor *y;
+};
+
+/* Bytes from the first element of t to that of a head, at a query or key. */
+static int64_t
+offset_of(const struct tp_tensor *t, int64_t batch, int64_t head, int64_t at)
+{
+	const int64_t *strides = tp_tensor_strides(t);
+
+	return (batch * strides[0] + head * strides[1] + at * strides[2]) *
+	       (int64_t)(tp_dtype_bits(t->dtype) / 8);
+}
+
+static int64_t
+step_of(const struct tp_tensor *t, unsigned d)
+{
+	return tp_tensor_strides(t)[d] * (int64_t)(tp_dtype_bits(t->dtype) / 8);
+}
+
+/* Where head i of the span is in what goes by query, and in what by key. */
 static void
-add_product(double *restrict y, const double *restrict v, size_t n_rows,
-    const double *restrict m, size_t n)
+go_to_head(const struct products *p, uint64_t i,
+    const struct tp_tensor *by_query, const struct tp_tensor *by_key,
+    int64_t *at_query, int64_t *at_key)
 {
-	for (size_t k = 0; k < n_rows; k++)
-		for (size_t j = 0; j < n; j++)
-			y[j] += v[k] * m[k * n + j];
+	const struct tpi_heads *h = p->h;
+	int64_t all = (int64_t)(p->span->head + i);
+	int64_t batch = all / h->n_heads, head = all % h->n_heads;
+
+	*at_query = offset_of(by_query, batch, head, p->span->query);
+	*at_key =
+	    offset_of(by_key, batch, head / (h->n_heads / h->n_kv_heads), 0);
 }
 
-void
-tpi_heads_scores(
-    const struct tpi_heads *h, uint64_t row, double *restrict scores)
+static void
+go_to_scores(const void *ctx, uint64_t i, struct tpi_gemm *g)
 {
-	size_t n = (size_t)h->n_k, size = (size_t)h->size;
-	const double *q =
-	    (const double *)(const void *)tpi_tensor_address(h->q) + row * size;
+	const struct products *p = ctx;
+	int64_t at_query, at_key;
 
-	memset(scores, 0, n * sizeof(*scores));
-	add_product(scores, q, size, shared(h, h->k, row), n);
-	for (size_t j = 0; j < n; j++)
-		scores[j] *= h->scale;
+	go_to_head(p, i, p->h->q, p->h->k, &at_query, &at_key);
+	g->a.data = tpi_tensor_address(p->h->q) + at_query;
+	g->b.data = tpi_tensor_address(p->h->k) + at_key;
+	g->y = (char *)(p->scores + i * g->m * g->n);
 }
 
-void
-tpi_heads_sum(const struct tpi_heads *h, uint64_t row, const double *restrict p,
-    double *restrict y)
+static void
+put_scores(const struct tpi_gemm *g, size_t i, size_t j, double *sums, size_t n)
 {
-	size_t n = (size_t)h->v_size;
+	double scale = ((const struct products *)g->ctx)->h->scale;
+	char *to = g->y + (int64_t)i * g->y_row + (int64_t)(j * sizeof(*sums));
 
-	memset(y, 0, n * sizeof(*y));
-	add_product(y, p, (size_t)h->n_k, shared(h, h->v, row), n);
+	for (size_t k = 0; k < n; k++)
+		sums[k] *= scale;
+	memcpy(to, sums, n * sizeof(*sums));
+}
+
+enum tp_status
+tpi_heads_scores(const struct tpi_call *c, const struct tpi_heads *h,
+    const struct tpi_span *span, double *scores, struct tp_err *err)
+{
+	struct products p = {h, span, scores, NULL};
+	struct tpi_gemm g = {
+	    .m = (size_t)span->n_queries,
+	    .n = (size_t)h->n_k,
+	    .k = (size_t)h->size,
+	    .dtype = h->q->dtype,
+	    .a = {NULL, step_of(h->q, 2), step_of(h->q, 3)},
+	    .b = {NULL, step_of(h->k, 2), step_of(h->k, 3)},
+	    .put = put_scores,
+	    .y_row = h->n_k * (int64_t)sizeof(*scores),
+	    .ctx = &p,
+	};
+
+	return tpi_gemm_run(c, &g, span->n_heads, go_to_scores, err);
+}
+
+static void
+go_to_values(const void *ctx, uint64_t i, struct tpi_gemm *g)
+{
+	const struct products *p = ctx;
+	int64_t at_query, at_key;
+
+	go_to_head(p, i, p->y, p->h->v, &at_query, &at_key);
+	g->a.data = (const char *)(p->scores + i * g->m * g->k);
+	g->b.data = tpi_tensor_address(p->h->v) + at_key;
+	g->y = tpi_tensor_address(p->y) + at_query;
+}
+
+static void
+put_values(const struct tpi_gemm *g, size_t i, size_t j, double *sums, size_t n)
+{
+	const struct tp_tensor *y = ((const struct products *)g->ctx)->y;
+	int64_t size = tp_dtype_bits(y->dtype) / 8;
+	char *to[2] = {
+	    g->y + (int64_t)i * g->y_row + (int64_t)j * size, (char *)sums};
+
+	tpi_pack[y->dtype](NULL, to, NULL, n);
+}
+
+enum tp_status
+tpi_heads_sum(const struct tpi_call *c, const struct tpi_heads *h,
+    const struct tpi_span *span, double *scores, const struct tp_tensor *y,
+    struct tp_err *err)
+{
+	struct products p = {h, span, scores, y};
+	struct tpi_gemm g = {
+	    .m = (size_t)span->n_queries,
+	    .n = (size_t)h->v_size,
+	    .k = (size_t)h->n_k,
+	    .dtype = TP_DTYPE_F64,
+	    .a = {NULL, h->n_k * (int64_t)sizeof(*scores), sizeof(*scores)},
+	    .b = {NULL, step_of(h->v, 3), step_of(h->v, 2)},
+	    .put = put_values,
+	    .y_row = step_of(y, 2),
+	    .ctx = &p,
+	};
+
+	return tpi_gemm_run(c, &g, span->n_heads, go_to_values, err);
 }

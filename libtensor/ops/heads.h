@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heads.h - queries, keys and values of attention, by head, in f64
+ * heads.h - queries, keys and values of attention, by head
  *
  *	queries [batch, heads, n_q, size]
  *	keys    [batch, kv_heads, n_k, size]
@@ -19,7 +19,7 @@ struct tpi_heads {
 	int64_t n_batch, n_heads, n_kv_heads, n_q, n_k, size, v_size;
 	bool is_flat; /* heads came side by side */
 	double scale; /* of scores */
-	/* Keys are turned over, [batch, kv_heads, size, n_k], for products. */
+	/* As above, wherever they lie; values in f64. */
 	struct tp_tensor *q, *k, *v;
 };
 
@@ -40,13 +40,28 @@ enum tp_status tpi_heads_take(const struct tpi_call *c, struct tpi_heads *h,
     const struct tp_tensor *v, struct tp_err *err);
 void tpi_heads_drop(struct tpi_heads *h);
 
-/* The number of rows, one for each query of each head. */
-uint64_t tpi_heads_rows(const struct tpi_heads *h);
-/* n_k scores of a row. */
-void tpi_heads_scores(
-    const struct tpi_heads *h, uint64_t row, double *restrict scores);
-/* v_size sums of values, weighed by n_k probabilities. */
-void tpi_heads_sum(const struct tpi_heads *h, uint64_t row,
-    const double *restrict p, double *restrict y);
+/*
+ * Some rows of scores, one for each query of each head: all of the queries of
+ * n heads, or some of one.
+ */
+struct tpi_span {
+	uint64_t head; /* batch * heads + head */
+	size_t n_heads;
+	int64_t query, n_queries;
+};
+
+struct tpi_span tpi_heads_all(const struct tpi_heads *h);
+/* Rows from row on, of about n numbers together; at least one. */
+struct tpi_span tpi_heads_span(
+    const struct tpi_heads *h, uint64_t row, uint64_t n);
+
+/* Scores of the span: rows of n_k doubles. */
+enum tp_status tpi_heads_scores(const struct tpi_call *c,
+    const struct tpi_heads *h, const struct tpi_span *span, double *scores,
+    struct tp_err *err);
+/* Values weighed by such rows, into y, which is as q with v_size at the end. */
+enum tp_status tpi_heads_sum(const struct tpi_call *c,
+    const struct tpi_heads *h, const struct tpi_span *span, double *p,
+    const struct tp_tensor *y, struct tp_err *err);
 
 #endif
