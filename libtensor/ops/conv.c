@@ -5,7 +5,7 @@
  * For each image and group a product: weights [channels out, channels in and
  * taps] times what windows see [channels in and taps, outputs].
  */
-#include "image.h"
+#include "conv.h"
 
 #include <inttypes.h>
 
@@ -17,18 +17,10 @@
 
 #include "../banned.h"
 
-struct conv {
-	struct tpi_image image;
-	int64_t n_groups, n_in, n_out; /* channels of a group */
-	int64_t n_taps, x_plane, y_plane;
-	int64_t size; /* of an element */
-	char *x, *w, *y, *bias;
-};
-
 static void
 go_to_group(const void *ctx, uint64_t i, struct tpi_gemm *g)
 {
-	const struct conv *v = ctx;
+	const struct tpi_conv *v = ctx;
 	int64_t at = (int64_t)i, group = at % v->n_groups;
 
 	g->a.data = v->w + group * v->n_out * v->n_in * v->n_taps * v->size;
@@ -39,7 +31,7 @@ go_to_group(const void *ctx, uint64_t i, struct tpi_gemm *g)
 static void
 put_biased(const struct tpi_gemm *g, size_t i, size_t j, double *sums, size_t n)
 {
-	const struct conv *v = g->ctx;
+	const struct tpi_conv *v = g->ctx;
 	int64_t row = (int64_t)(g->product % (uint64_t)v->n_groups) * v->n_out;
 	double bias = 0;
 	char *from[2] = {(char *)&bias, v->bias + (row + (int64_t)i) * v->size};
@@ -74,7 +66,7 @@ check_bias(const struct tpi_call *c, int64_t n_channels, struct tp_err *err)
 
 /* Groups and channels, from x [N, C, …] and the weights. */
 static enum tp_status
-find_channels(const struct tpi_call *c, struct conv *v, struct tp_err *err)
+find_channels(const struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 {
 	const struct tp_tensor *x = c->in[0], *w = c->in[1];
 	const int64_t *own = tp_tensor_sizes(w);
@@ -199,7 +191,7 @@ transposed_windows(const struct tpi_call *c, unsigned rank,
 }
 
 static enum tp_status
-describe(const struct tpi_call *c, struct conv *v, struct tp_err *err)
+describe(const struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 {
 	const struct tp_tensor *x = c->in[0], *w = c->in[1];
 	unsigned rank = x->rank - 2;
@@ -225,7 +217,7 @@ describe(const struct tpi_call *c, struct conv *v, struct tp_err *err)
 }
 
 static enum tp_status
-infer(const struct tpi_call *c, struct conv *v, struct tpi_info *info,
+infer(const struct tpi_call *c, struct tpi_conv *v, struct tpi_info *info,
     struct tp_err *err)
 {
 	enum tp_status rc = describe(c, v, err);
@@ -242,7 +234,7 @@ infer(const struct tpi_call *c, struct conv *v, struct tpi_info *info,
 static enum tp_status
 infer_conv(const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 {
-	struct conv v = {.n_groups = 1};
+	struct tpi_conv v = {.n_groups = 1};
 
 	return infer(c, &v, &infos[0], err);
 }
@@ -251,14 +243,14 @@ static enum tp_status
 infer_conv_transpose(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 {
-	struct conv v = {.image.is_transposed = true};
+	struct tpi_conv v = {.image.is_transposed = true};
 
 	return infer(c, &v, &infos[0], err);
 }
 
 /* Weights [in, out / groups, …] as [out, in / groups, …]. */
 static enum tp_status
-turn_weights(const struct conv *v, const struct tp_tensor *w,
+turn_weights(const struct tpi_conv *v, const struct tp_tensor *w,
     struct tp_tensor **out, struct tp_err *err)
 {
 	const int64_t split[] = {v->n_groups, v->n_in, v->n_out, v->n_taps};
@@ -280,7 +272,7 @@ turn_weights(const struct conv *v, const struct tp_tensor *w,
 
 /* Inputs are packed now. */
 static enum tp_status
-multiply(struct tpi_call *c, const struct conv *v, struct tp_err *err)
+multiply(struct tpi_call *c, const struct tpi_conv *v, struct tp_err *err)
 {
 	int64_t n = v->n_in * v->n_taps;
 	struct tpi_gemm g = {.m = (size_t)v->n_out,
@@ -300,7 +292,7 @@ multiply(struct tpi_call *c, const struct conv *v, struct tp_err *err)
 }
 
 static enum tp_status
-run(struct tpi_call *c, struct conv *v, struct tp_err *err)
+run(struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 {
 	struct tp_tensor *packed[3] = {NULL, NULL, NULL};
 	enum tp_status rc = describe(c, v, err);
@@ -319,7 +311,8 @@ run(struct tpi_call *c, struct conv *v, struct tp_err *err)
 		v->w = tpi_tensor_address(packed[1]);
 		v->bias = packed[2] ? tpi_tensor_address(packed[2]) : NULL;
 		v->y = tpi_tensor_address(c->out[0]);
-		rc = multiply(c, v, err);
+		rc = tpi_is_depthwise(v) ? tpi_conv_depthwise(c, v, err)
+					 : multiply(c, v, err);
 	}
 	for (unsigned k = 0; k < 3; k++)
 		tp_tensor_free(packed[k]);
@@ -329,7 +322,7 @@ run(struct tpi_call *c, struct conv *v, struct tp_err *err)
 static enum tp_status
 run_conv(struct tpi_call *c, struct tp_err *err)
 {
-	struct conv v = {.n_groups = 1};
+	struct tpi_conv v = {.n_groups = 1};
 
 	return run(c, &v, err);
 }
@@ -337,7 +330,7 @@ run_conv(struct tpi_call *c, struct tp_err *err)
 static enum tp_status
 run_conv_transpose(struct tpi_call *c, struct tp_err *err)
 {
-	struct conv v = {.image.is_transposed = true};
+	struct tpi_conv v = {.image.is_transposed = true};
 
 	return run(c, &v, err);
 }
