@@ -26,9 +26,8 @@
 #define EXPR_ceil(T, W, x) ceil_##W(x)
 #define EXPR_is_nan(T, W, x) ((x) != (x))
 /* p.a and p.b: is the positive one asked for, the negative? */
-#define EXPR_is_inf(T, W, x)                   \
-	(((x) == (W)INFINITY && (p.a != 0)) || \
-	    ((x) == -(W)INFINITY && (p.b != 0)))
+#define EXPR_is_inf(T, W, x) \
+	((x) == (W)INFINITY ? p.a != 0 : (x) == -(W)INFINITY ? p.b != 0 : false)
 
 /*
  * To nearest even: from 2^23 (2^52) on there are no fractions, so adding that

@@ -15,8 +15,8 @@
 #include "../banned.h"
 
 /* NaN from either side stays. */
-#define EXPR_maximum(T, W, a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define EXPR_minimum(T, W, a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define EXPR_maximum(T, W, a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
+#define EXPR_minimum(T, W, a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
 
 #define EXPR_largest(T, W, a, b) ((W)((a) > (b) ? (a) : (b)))
 #define EXPR_smallest(T, W, a, b) ((W)((a) < (b) ? (a) : (b)))
@@ -121,19 +121,21 @@ static enum tp_status
 infer_equal(
     const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 {
-	for (size_t k = 1; k < c->n_in; k++) {
-		const struct tp_tensor *a = c->in[0], *b = c->in[k];
+	const struct tp_tensor *a = c->in[0], *b;
+	enum tp_status rc = tpi_infer_broadcast(c, infos, err);
 
+	for (size_t k = 1; k < c->n_in && !rc; k++) {
+		b = c->in[k];
 		if (b->rank != a->rank ||
 		    (a->rank && memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b),
 				    a->rank * sizeof(int64_t))))
-			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+			rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: input %zu has shape %s, input 0 has %s",
 			    c->op->onnx, k,
 			    TP_SHAPE_TEXT(tp_tensor_sizes(b), b->rank),
 			    TP_SHAPE_TEXT(tp_tensor_sizes(a), a->rank));
 	}
-	return tpi_infer_broadcast(c, infos, err);
+	return rc;
 }
 
 #define ROW(NAME, ONNX, FROM, TO, ATTRS, INFER, RUN, KERNELS)                  \
