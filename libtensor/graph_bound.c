@@ -102,7 +102,8 @@ gather(struct bound *b, const struct tpi_step *step)
 		if (t->n_elems > SMALL_BYTES)
 			all = SHAPES;
 		nbytes += t->n_elems;
-		if (!is_known)
+		/* Strings are in a pool that this must not add to. */
+		if (!is_known || b->args[k].kind == TP_VALUE_STRINGS)
 			all = SHAPES;
 	}
 	return nbytes > SMALL_BYTES && all == ELEMENTS ? SHAPES : all;
@@ -174,7 +175,7 @@ guess_step(struct bound *b, size_t i)
 {
 	const struct tpi_step *step = &b->frame->plan->steps[i];
 
-	if (!step->op || step->has_refs)
+	if (!step->op || step->has_refs || step->n_made == 0)
 		return;
 	switch (gather(b, step)) {
 	case ELEMENTS:

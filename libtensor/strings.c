@@ -82,6 +82,9 @@ tp_strings_add(struct tp_strings *pool, struct tp_str text, uint64_t *number,
 	*number = 0;
 	if (text.len == 0)
 		return TP_OK;
+	if (!pool)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "a string, but no pool of strings is given");
 	if (tp_map_find(&pool->numbers, text, &found)) {
 		*number = found;
 		return TP_OK;
@@ -113,7 +116,7 @@ tp_strings_add(struct tp_strings *pool, struct tp_str text, uint64_t *number,
 struct tp_str
 tp_strings_at(const struct tp_strings *pool, uint64_t number)
 {
-	if (number == 0 || number >= pool->n)
+	if (!pool || number == 0 || number >= pool->n)
 		return TP_STR("");
 	return pool->texts[number];
 }

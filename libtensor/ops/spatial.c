@@ -174,6 +174,16 @@ pad_same(const struct tpi_call *c, struct tpi_window_axis *a, bool upper,
 	return TP_OK;
 }
 
+/* A stride that nobody takes is any; one in bytes, of some axes, has to fit. */
+static enum tp_status
+bound_stride(
+    const struct tpi_call *c, struct tpi_window_axis *a, struct tp_err *err)
+{
+	if (a->output <= 1)
+		a->stride = 1;
+	return a->stride > INT64_MAX >> 16 ? too_large(c, a, err) : TP_OK;
+}
+
 enum tp_status
 tpi_windows_read(const struct tpi_call *c, unsigned rank, const int64_t *sizes,
     const int64_t *kernel, struct tpi_windows *w, struct tp_err *err)
@@ -196,6 +206,8 @@ tpi_windows_read(const struct tpi_call *c, unsigned rank, const int64_t *sizes,
 		else
 			rc = tpi_window_output(
 			    c, a, ceil_mode && mode == TPI_PAD_NOTSET, err);
+		if (!rc)
+			rc = bound_stride(c, a, err);
 	}
 	return rc;
 }

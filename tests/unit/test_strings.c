@@ -57,6 +57,9 @@ number_zero_is_the_empty_string(void **state)
 	RUN(tp_strings_add(pool, (struct tp_str){NULL, 0}, &n, err));
 	assert_int_equal(n, 0);
 	tp_strings_free(pool);
+	expect_text(NULL, 3, "", 0);
+	RUN(tp_strings_add(NULL, TP_STR(""), &n, err));
+	assert_int_equal(tp_strings_add(NULL, TP_STR("x"), &n, NULL), TP_EARG);
 }
 
 static void

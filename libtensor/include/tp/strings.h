@@ -25,7 +25,7 @@ TP_API TP_NODISCARD enum tp_status tp_strings_new(const struct tp_alloc *alloc,
     uint64_t max_bytes, struct tp_strings **out, struct tp_err *err);
 TP_API void tp_strings_free(struct tp_strings *pool); /* NULL is allowed */
 
-/* The number of text, which is copied. */
+/* The number of text, which is copied. A NULL pool has the empty one only. */
 TP_API TP_NODISCARD enum tp_status tp_strings_add(struct tp_strings *pool,
     struct tp_str text, uint64_t *number, struct tp_err *err);
 
