@@ -151,7 +151,6 @@ tpi_tuples_take(const struct tpi_call *c, const struct tp_tensor *data,
 void
 tpi_tuples_release(struct tpi_tuples *t)
 {
-	if (t->offsets)
-		tp_mem_free(t->alloc, t->offsets, t->n, sizeof(*t->offsets));
+	tp_mem_free(t->alloc, t->offsets, t->n, sizeof(*t->offsets));
 	t->offsets = NULL;
 }

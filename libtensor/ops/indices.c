@@ -98,9 +98,7 @@ tpi_indices_from_any(const struct tpi_call *c, size_t k,
 void
 tpi_indices_release(struct tpi_indices *list)
 {
-	if (list->at)
-		tp_mem_free(
-		    list->alloc, list->at, list->room, sizeof(*list->at));
+	tp_mem_free(list->alloc, list->at, list->room, sizeof(*list->at));
 	list->at = NULL;
 }
 

@@ -218,13 +218,10 @@ release(const struct tpi_call *c, struct suppression *s)
 {
 	size_t n = (size_t)s->n_boxes;
 
-	if (s->boxes)
-		tp_mem_free(c->alloc, s->boxes, (size_t)s->n_images * n,
-		    sizeof(*s->boxes));
-	if (s->order)
-		tp_mem_free(c->alloc, s->order, n, sizeof(*s->order));
-	if (s->room)
-		tp_mem_free(c->alloc, s->room, n, sizeof(*s->room));
+	tp_mem_free(
+	    c->alloc, s->boxes, (size_t)s->n_images * n, sizeof(*s->boxes));
+	tp_mem_free(c->alloc, s->order, n, sizeof(*s->order));
+	tp_mem_free(c->alloc, s->room, n, sizeof(*s->room));
 	tp_mem_free(
 	    c->alloc, s->selected, 3 * s->capacity, sizeof(*s->selected));
 	tp_tensor_free(s->scores);

@@ -153,8 +153,7 @@ tpi_keys_take(const struct tpi_call *c, size_t k, struct tpi_keys *keys,
 void
 tpi_keys_release(struct tpi_keys *keys)
 {
-	if (keys->at)
-		tp_mem_free(keys->alloc, keys->at, keys->n, sizeof(*keys->at));
+	tp_mem_free(keys->alloc, keys->at, keys->n, sizeof(*keys->at));
 	keys->at = NULL;
 }
 
@@ -196,6 +195,45 @@ tpi_sort(uint64_t *list, uint64_t *room, size_t n, tpi_order_fn *order,
 		from = to;
 		to = next;
 	}
+	if (from != list)
+		memcpy(list, from, n * sizeof(*list));
+}
+
+/* By one byte of the keys; false if they all have the same there. */
+static bool
+sort_by_byte(const uint64_t *from, uint64_t *to, size_t n, const uint64_t *keys,
+    unsigned shift)
+{
+	size_t places[256] = {0}, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		places[keys[i] >> shift & 0xff]++;
+	if (places[keys[0] >> shift & 0xff] == n)
+		return false;
+	for (size_t b = 0; b < 256; b++) {
+		size_t count = places[b];
+
+		places[b] = at;
+		at += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[places[keys[from[i]] >> shift & 0xff]++] = from[i];
+	return true;
+}
+
+/* From the lowest byte to the highest, each time keeping the order so far. */
+void
+tpi_sort_by_key(uint64_t *list, uint64_t *room, size_t n, const uint64_t *keys)
+{
+	uint64_t *from = list, *to = room;
+
+	for (unsigned shift = 0; shift < 64 && n > 1; shift += 8)
+		if (sort_by_byte(from, to, n, keys, shift)) {
+			uint64_t *next = from;
+
+			from = to;
+			to = next;
+		}
 	if (from != list)
 		memcpy(list, from, n * sizeof(*list));
 }

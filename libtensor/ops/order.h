@@ -32,4 +32,8 @@ typedef int tpi_order_fn(const void *ctx, uint64_t a, uint64_t b);
 void tpi_sort(uint64_t *list, uint64_t *room, size_t n, tpi_order_fn *order,
     const void *ctx);
 
+/* The same for indices of keys, in time that grows with n alone. */
+void tpi_sort_by_key(
+    uint64_t *list, uint64_t *room, size_t n, const uint64_t *keys);
+
 #endif

@@ -191,17 +191,18 @@ copy_triangle(void *ctx, size_t part)
 	for (uint64_t r = t->n_all * part / t->n_parts;
 	     r < t->n_all * (part + 1) / t->n_parts; r++) {
 		int64_t at = (int64_t)(r % (uint64_t)t->n_rows) + t->k;
-		size_t cut = 0;
+		char *dst = t->dst + r * row;
+		size_t cut = 0, keep, end;
 
 		at += !t->upper;
 		if (at > 0)
 			cut = (size_t)(at < t->n_columns ? at : t->n_columns) *
 			      t->size;
-		memcpy(t->dst + r * row, t->src + r * row, row);
-		if (t->upper)
-			memset(t->dst + r * row, 0, cut);
-		else
-			memset(t->dst + r * row + cut, 0, row - cut);
+		/* What is kept, and zeros on its other side. */
+		keep = t->upper ? cut : 0;
+		end = t->upper ? row : cut;
+		memcpy(dst + keep, t->src + r * row + keep, end - keep);
+		memset(t->upper ? dst : dst + cut, 0, row - (end - keep));
 	}
 }
 

@@ -165,8 +165,7 @@ search(struct tpi_call *c, struct search *s, struct tp_err *err)
 		    "%s: no memory for %zu entries", c->op->onnx, n_entries);
 	if (!rc)
 		tp_parallel(c->n_threads, s->n_parts, search_part, s);
-	if (s->heaps)
-		tp_mem_free(c->alloc, s->heaps, n_entries, sizeof(*s->heaps));
+	tp_mem_free(c->alloc, s->heaps, n_entries, sizeof(*s->heaps));
 	tpi_keys_release(&keys);
 	tp_tensor_free(packed);
 	return rc;

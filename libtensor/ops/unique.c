@@ -113,15 +113,16 @@ find_groups(const struct tpi_call *c, const struct items *t, struct groups *g,
 	if (!rc) {
 		for (size_t i = 0; i < t->n; i++)
 			sorted[i] = i;
-		tpi_sort(sorted, room, t->n, order_items, t);
+		if (t->outer == 1 && t->inner == 1)
+			tpi_sort_by_key(sorted, room, t->n, t->keys.at);
+		else
+			tpi_sort(sorted, room, t->n, order_items, t);
 		count_groups(t, sorted, g);
 		if (!tpi_attr_int(c, "sorted", 1))
 			renumber_groups(g, room);
 	}
-	if (sorted)
-		tp_mem_free(c->alloc, sorted, t->n, sizeof(*sorted));
-	if (room)
-		tp_mem_free(c->alloc, room, t->n, sizeof(*room));
+	tp_mem_free(c->alloc, sorted, t->n, sizeof(*sorted));
+	tp_mem_free(c->alloc, room, t->n, sizeof(*room));
 	return rc;
 }
 
