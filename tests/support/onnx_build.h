@@ -81,6 +81,17 @@ build_tensor(const char *name, int32_t type, size_t rank, const int64_t *dims)
 	return t;
 }
 
+/* n floats: 0.5, 1.5, 2.5, … */
+static inline TpOnnx__TensorProto *
+build_floats(const char *name, size_t rank, const int64_t *dims, size_t n)
+{
+	TpOnnx__TensorProto *t = build_tensor(name, 1, rank, dims);
+
+	for (size_t i = 0; i < n; i++)
+		BUILD_ADD(t->float_data, t->n_float_data, (float)i + 0.5F);
+	return t;
+}
+
 static inline TpOnnx__AttributeProto *
 build_attribute(TpOnnx__NodeProto *node, const char *name, int32_t type)
 {

@@ -95,6 +95,20 @@ onnx_write(const char *path, const struct onnx_source *s,
 	return create_model(path, &s->m, NULL, s->data, &o, err);
 }
 
+/* Any message as a file. */
+static inline void
+onnx_put(const char *path, const void *message)
+{
+	size_t n = protobuf_c_message_get_packed_size(message);
+	uint8_t *data = calloc(n + 1, 1);
+
+	if (!data)
+		abort();
+	protobuf_c_message_pack(message, data);
+	write_file(path, data, n);
+	free(data);
+}
+
 /* A file as a message; freed by protobuf_c_message_free_unpacked. */
 static inline TpOnnx__ModelProto *
 onnx_unpack(const char *path)

@@ -16,6 +16,7 @@
  *	out …				the next output
  *	set				another data set
  *	graph NAME … end		for an attribute K=@NAME
+ *	function DOMAIN NAME INPUT… -> OUTPUT… … end	node lines only
  *
  * "_" is the empty name. V is an integer, a float if it has a point, text
  * otherwise, [1,2] a list of integers. A DTYPE is one of the list below.
@@ -50,7 +51,8 @@ static const struct dtype {
 
 static const char *folder;
 static TpOnnx__ModelProto *model;
-static TpOnnx__GraphProto *at; /* the graph that lines are about */
+static TpOnnx__GraphProto *at;		/* the graph that lines are about */
+static TpOnnx__FunctionProto *function; /* … whose nodes these are, or NULL */
 static struct {
 	char *name;
 	TpOnnx__GraphProto *graph;
@@ -327,6 +329,39 @@ add_opset(char **words, size_t n)
 }
 
 static void
+begin_function(char **words, size_t n)
+{
+	TpOnnx__FunctionProto *f =
+	    build_message(&tp_onnx__function_proto__descriptor);
+	size_t i = 2;
+
+	f->has_domain = f->has_name = 1;
+	f->domain = build_bytes(words[0]);
+	f->name = build_bytes(words[1]);
+	for (; i < n && strcmp(words[i], "->"); i++)
+		BUILD_ADD(f->input, f->n_input, name_of(words[i]));
+	for (i++; i < n; i++)
+		BUILD_ADD(f->output, f->n_output, name_of(words[i]));
+	f->n_opset_import = model->n_opset_import;
+	f->opset_import = model->opset_import;
+	BUILD_ADD(model->functions, model->n_functions, f);
+	function = f;
+	at = build_graph();
+}
+
+/* Back from an inner graph or a function to the model. */
+static void
+end_inner(void)
+{
+	if (function) {
+		function->node = at->node;
+		function->n_node = at->n_node;
+		function = NULL;
+	}
+	at = model->graph;
+}
+
+static void
 take_line(char **words, size_t n)
 {
 	const char *key = words[0];
@@ -356,8 +391,10 @@ take_line(char **words, size_t n)
 		at = build_graph();
 		graphs[n_graphs].name = (char *)build_bytes(words[0]).data;
 		graphs[n_graphs++].graph = at;
+	} else if (!strcmp(key, "function")) {
+		begin_function(words, n);
 	} else if (!strcmp(key, "end")) {
-		at = model->graph;
+		end_inner();
 	} else {
 		die("no such line", key);
 	}

@@ -12,10 +12,8 @@
 #include "support/random.h"
 
 #define FLOAT 1
-#define UINT16 4
 #define INT64 7
 #define STRING 8
-#define BFLOAT16 16
 
 /* AttributeProto.type */
 enum {
@@ -53,18 +51,6 @@ teardown(void **state)
 	return temp_dir_teardown(state);
 }
 
-static void
-write_packed(const char *path, const void *message)
-{
-	size_t n = protobuf_c_message_get_packed_size(message);
-	uint8_t *data = calloc(n + 1, 1);
-
-	assert_non_null(data);
-	protobuf_c_message_pack(message, data);
-	write_file(path, data, n);
-	free(data);
-}
-
 static const char *
 model_path(void)
 {
@@ -77,7 +63,7 @@ open_model(const TpOnnx__ModelProto *m)
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_onnx_program *p;
 
-	write_packed(model_path(), m);
+	onnx_put(model_path(), m);
 	if (tp_onnx_program_open(model_path(), NULL, pool, &p, &err))
 		fail_msg("%s", err.msg);
 	return p;
@@ -91,7 +77,7 @@ assert_refused(
 	struct tp_err err = TP_ERR_INIT;
 	enum tp_status rc;
 
-	write_packed(model_path(), m);
+	onnx_put(model_path(), m);
 	rc = tp_onnx_program_open(model_path(), NULL, pool, &p, &err);
 	assert_null(p);
 	if (rc != status || !strstr(err.msg, message))
@@ -110,16 +96,6 @@ add_node(TpOnnx__GraphProto *g, const char *op, const char *inputs,
 
 	BUILD_ADD(g->node, g->n_node, node);
 	return node;
-}
-
-static TpOnnx__TensorProto *
-floats(const char *name, size_t rank, const int64_t *dims, size_t n)
-{
-	TpOnnx__TensorProto *t = build_tensor(name, FLOAT, rank, dims);
-
-	for (size_t i = 0; i < n; i++)
-		BUILD_ADD(t->float_data, t->n_float_data, (float)i + 0.5F);
-	return t;
 }
 
 /*
@@ -144,7 +120,8 @@ test_graph(void **state)
 	node->overload = build_bytes("o");
 	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
 	BUILD_ADD(g->output, g->n_output, build_value("y", FLOAT));
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w", SHAPE(3), 3));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w", SHAPE(3), 3));
 	p = open_model(m);
 	model = tp_onnx_program_model(p);
 	assert_int_equal(model->n_opsets, 1);
@@ -381,7 +358,7 @@ sparse_of(const char *name, int64_t size, int64_t index)
 	TpOnnx__SparseTensorProto *s =
 	    build_message(&tp_onnx__sparse_tensor_proto__descriptor);
 
-	s->values = floats(name, SHAPE(1), 1);
+	s->values = build_floats(name, SHAPE(1), 1);
 	s->indices = build_tensor(NULL, INT64, SHAPE(1));
 	BUILD_ADD(s->indices->int64_data, s->indices->n_int64_data, index);
 	BUILD_ADD(s->dims, s->n_dims, size);
@@ -408,7 +385,7 @@ test_tensors_in_attributes(void **state)
 	(void)state;
 	for (int typed = 0; typed < 2; typed++) {
 		m = model_with_attribute(A_TENSOR, &a);
-		a->t = floats(NULL, SHAPE(2, 1), 2);
+		a->t = build_floats(NULL, SHAPE(2, 1), 2);
 		a->has_type = typed;
 		got = attribute_of(m, &p);
 		assert_int_equal(got->kind, TP_ATTR_TENSOR);
@@ -459,7 +436,7 @@ test_graphs_and_types_in_attributes(void **state)
 		a->g = build_graph();
 		add_node(a->g, "Identity", "w", "z");
 		BUILD_ADD(a->g->initializer, a->g->n_initializer,
-		    floats("w", SHAPE(1), 1));
+		    build_floats("w", SHAPE(1), 1));
 		a->has_type = typed;
 		got = attribute_of(m, &p);
 		assert_int_equal(got->kind, TP_ATTR_GRAPH);
@@ -697,10 +674,14 @@ test_sparse_and_names(void **state)
 
 	(void)state;
 	/* Names that are taken, also by what would be made of them. */
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w", SHAPE(1), 1));
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w", SHAPE(2), 2));
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w #3", SCALAR, 1));
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w", SHAPE(3), 3));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w", SHAPE(1), 1));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w", SHAPE(2), 2));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w #3", SCALAR, 1));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w", SHAPE(3), 3));
 	BUILD_ADD(g->sparse_initializer, g->n_sparse_initializer,
 	    sparse_of("s", 3, 1));
 	p = open_model(build_model(8, 13, g));
@@ -726,12 +707,13 @@ test_bad_weights(void **state)
 	TpOnnx__ModelProto *m = build_model(8, 13, g);
 
 	(void)state;
-	BUILD_ADD(g->initializer, g->n_initializer, floats("", SHAPE(1), 1));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("", SHAPE(1), 1));
 	assert_refused(m, TP_EFORMAT, "initializer 0 of graph 'g' has no name");
-	g->initializer[0] = floats("w", SHAPE(2), 3);
+	g->initializer[0] = build_floats("w", SHAPE(2), 3);
 	assert_refused(
 	    m, TP_EFORMAT, "'w': 3 values in float_data, expected 2");
-	g->initializer[0] = floats("w", 2, huge, 1);
+	g->initializer[0] = build_floats("w", 2, huge, 1);
 	assert_refused(m, TP_EFORMAT, "'w'");
 	g->initializer[0] = build_tensor("w", 99, SHAPE(1));
 	assert_refused(m, TP_EFORMAT, "'w': unknown data_type 99");
@@ -788,7 +770,7 @@ test_bad_files(void **state)
 	g = build_graph();
 	BUILD_ADD(g->initializer, g->n_initializer,
 	    build_tensor("s", STRING, SHAPE(0)));
-	write_packed(model_path(), build_model(8, 13, g));
+	onnx_put(model_path(), build_model(8, 13, g));
 	assert_int_equal(
 	    tp_onnx_program_open(model_path(), NULL, NULL, &p, &err),
 	    TP_EUNSUPPORTED);
@@ -809,13 +791,14 @@ rich_model(void)
 	v->type = wrapped(wraps, 2);
 	BUILD_ADD(g->input, g->n_input, v);
 	BUILD_ADD(g->output, g->n_output, build_value("y", FLOAT));
-	BUILD_ADD(g->initializer, g->n_initializer, floats("w", SHAPE(3), 3));
+	BUILD_ADD(
+	    g->initializer, g->n_initializer, build_floats("w", SHAPE(3), 3));
 	BUILD_ADD(g->initializer, g->n_initializer, s);
 	BUILD_ADD(g->sparse_initializer, g->n_sparse_initializer,
 	    sparse_of("sp", 5, 2));
 	build_attribute(node, "body", A_GRAPH)->g = inner;
-	BUILD_ADD(
-	    inner->initializer, inner->n_initializer, floats("w", SHAPE(2), 2));
+	BUILD_ADD(inner->initializer, inner->n_initializer,
+	    build_floats("w", SHAPE(2), 2));
 	node = add_node(inner, "Op", "w", "z");
 	a = build_attribute(node, "f", A_FLOATS);
 	BUILD_ADD(a->floats, a->n_floats, 1.5F);
@@ -823,7 +806,8 @@ rich_model(void)
 	BUILD_ADD(a->ints, a->n_ints, 300);
 	a = build_attribute(node, "s", A_STRINGS);
 	BUILD_ADD(a->strings, a->n_strings, build_bytes("text"));
-	build_attribute(node, "t", A_TENSOR)->t = floats(NULL, SHAPE(2), 2);
+	build_attribute(node, "t", A_TENSOR)->t =
+	    build_floats(NULL, SHAPE(2), 2);
 	build_attribute(node, "tp", A_TYPE)->tp = wrapped(wraps, 2);
 	return build_model(8, 13, g);
 }
@@ -836,7 +820,7 @@ test_no_memory(void **state)
 	enum tp_status rc = TP_OK;
 
 	(void)state;
-	write_packed(model_path(), rich_model());
+	onnx_put(model_path(), rich_model());
 	options.alloc = &a.alloc;
 	while (fail_alloc_next(&a, rc)) {
 		struct tp_onnx_program *p;
@@ -857,7 +841,7 @@ test_mutants(void **state)
 	uint8_t *good, *bad;
 
 	(void)state;
-	write_packed(model_path(), rich_model());
+	onnx_put(model_path(), rich_model());
 	good = read_file(model_path(), &n);
 	bad = malloc(n);
 	assert_non_null(bad);
@@ -876,194 +860,6 @@ test_mutants(void **state)
 	assert_true(n_good > 100 && n_good < 2900);
 	free(bad);
 	free(good);
-}
-
-/*
- * ---- values in files of their own ----
- */
-
-static struct tp_type
-type_of(enum tp_value_kind kind, enum tp_dtype dtype)
-{
-	return (struct tp_type){.kind = kind,
-	    .element =
-		kind == TP_VALUE_TENSOR ? TP_VALUE_NONE : TP_VALUE_TENSOR,
-	    .dtype = dtype};
-}
-
-static enum tp_status
-read_value(const void *message, struct tp_type type, struct tp_value *out,
-    struct tp_err *err)
-{
-	const char *path = temp_path(&test_dir, "v.pb");
-
-	write_packed(path, message);
-	return tp_onnx_value_read(path, NULL, &type, pool, out, err);
-}
-
-static void
-test_tensor_values(void **state)
-{
-	TpOnnx__TensorProto *t = floats("v", SHAPE(2), 2);
-	struct tp_err err = TP_ERR_INIT;
-	struct tp_value v;
-
-	(void)state;
-	assert_int_equal(
-	    read_value(t, type_of(TP_VALUE_TENSOR, TP_DTYPE_F32), &v, &err),
-	    TP_OK);
-	assert_floats(&v, (const float[]){0.5F, 1.5F}, 2);
-	tp_value_release(&v);
-
-	/* What nobody has declared is a tensor. */
-	assert_int_equal(
-	    read_value(t, (struct tp_type){.kind = TP_VALUE_NONE}, &v, &err),
-	    TP_OK);
-	tp_value_release(&v);
-
-	/* u16 where bf16 is declared, and only there. */
-	t = build_tensor("v", UINT16, SHAPE(1));
-	t->has_raw_data = 1;
-	t->raw_data =
-	    (ProtobufCBinaryData){2, (uint8_t *)(uintptr_t) "\xc0\x7f"};
-	assert_int_equal(
-	    read_value(t, type_of(TP_VALUE_TENSOR, TP_DTYPE_BF16), &v, &err),
-	    TP_OK);
-	assert_int_equal(tp_tensor_dtype(v.tensor), TP_DTYPE_BF16);
-	tp_value_release(&v);
-	assert_int_equal(
-	    read_value(t, type_of(TP_VALUE_TENSOR, TP_DTYPE_F32), &v, &err),
-	    TP_OK);
-	assert_int_equal(tp_tensor_dtype(v.tensor), TP_DTYPE_U16);
-	tp_value_release(&v);
-
-	t = build_tensor("v", FLOAT, SHAPE(5));
-	assert_int_equal(
-	    read_value(t, type_of(TP_VALUE_TENSOR, TP_DTYPE_F32), &v, &err),
-	    TP_EFORMAT);
-	assert_int_equal(v.kind, TP_VALUE_NONE);
-}
-
-static TpOnnx__SequenceProto *
-sequence_of(size_t n)
-{
-	TpOnnx__SequenceProto *s =
-	    build_message(&tp_onnx__sequence_proto__descriptor);
-
-	s->has_elem_type = 1;
-	s->elem_type = 1;
-	for (size_t i = 0; i < n; i++)
-		BUILD_ADD(s->tensor_values, s->n_tensor_values,
-		    floats("e", 1, (const int64_t[]){(int64_t)i + 1}, i + 1));
-	return s;
-}
-
-static void
-test_sequence_values(void **state)
-{
-	struct tp_type type = type_of(TP_VALUE_SEQUENCE, TP_DTYPE_F32);
-	TpOnnx__SequenceProto *outer =
-	    build_message(&tp_onnx__sequence_proto__descriptor);
-	struct tp_err err = TP_ERR_INIT;
-	struct tp_value v;
-
-	(void)state;
-	assert_int_equal(read_value(sequence_of(2), type, &v, &err), TP_OK);
-	assert_int_equal(v.kind, TP_VALUE_SEQUENCE);
-	assert_int_equal(tp_list_count(v.list), 2);
-	assert_floats(tp_list_at(v.list, 1), (const float[]){0.5F, 1.5F}, 2);
-	tp_value_release(&v);
-
-	/* An empty one is what it was declared to be. */
-	assert_int_equal(read_value(sequence_of(0), type, &v, &err), TP_OK);
-	assert_int_equal(tp_list_count(v.list), 0);
-	assert_int_equal(tp_value_type(&v).dtype, TP_DTYPE_F32);
-	tp_value_release(&v);
-
-	outer->has_elem_type = 1;
-	outer->elem_type = 3;
-	BUILD_ADD(
-	    outer->sequence_values, outer->n_sequence_values, sequence_of(3));
-	assert_int_equal(read_value(outer, type, &v, &err), TP_OK);
-	assert_int_equal(tp_list_count(tp_list_at(v.list, 0)->list), 3);
-	tp_value_release(&v);
-
-	for (int depth = 0; depth < 2; depth++) {
-		TpOnnx__SequenceProto *more =
-		    build_message(&tp_onnx__sequence_proto__descriptor);
-
-		more->has_elem_type = 1;
-		more->elem_type = 3;
-		BUILD_ADD(
-		    more->sequence_values, more->n_sequence_values, outer);
-		outer = more;
-	}
-	assert_int_equal(read_value(outer, type, &v, &err), TP_EUNSUPPORTED);
-	assert_int_equal(v.kind, TP_VALUE_NONE);
-	outer = sequence_of(1);
-	outer->elem_type = 4;
-	assert_int_equal(read_value(outer, type, &v, &err), TP_EUNSUPPORTED);
-	outer->elem_type = 1000;
-	assert_int_equal(read_value(outer, type, &v, &err), TP_EUNSUPPORTED);
-}
-
-static void
-test_optional_values(void **state)
-{
-	struct tp_type type = type_of(TP_VALUE_OPTIONAL, TP_DTYPE_F32);
-	TpOnnx__OptionalProto *o =
-	    build_message(&tp_onnx__optional_proto__descriptor);
-	struct tp_err err = TP_ERR_INIT;
-	struct tp_value v;
-
-	(void)state;
-	assert_int_equal(read_value(o, type, &v, &err), TP_OK);
-	assert_int_equal(v.kind, TP_VALUE_OPTIONAL);
-	assert_int_equal(tp_list_count(v.list), 0);
-	tp_value_release(&v);
-
-	o->has_elem_type = 1;
-	o->elem_type = 1;
-	o->tensor_value = floats("e", SHAPE(1), 1);
-	assert_int_equal(read_value(o, type, &v, &err), TP_OK);
-	assert_int_equal(tp_list_count(v.list), 1);
-	assert_floats(tp_list_at(v.list, 0), (const float[]){0.5F}, 1);
-	tp_value_release(&v);
-
-	o->elem_type = 3;
-	o->tensor_value = NULL;
-	o->sequence_value = sequence_of(2);
-	assert_int_equal(read_value(o, type, &v, &err), TP_OK);
-	assert_int_equal(tp_list_at(v.list, 0)->kind, TP_VALUE_SEQUENCE);
-	tp_value_release(&v);
-	o->elem_type = 4;
-	assert_int_equal(read_value(o, type, &v, &err), TP_EUNSUPPORTED);
-}
-
-static void
-test_values_without_memory(void **state)
-{
-	struct tp_type type = type_of(TP_VALUE_OPTIONAL, TP_DTYPE_F32);
-	const char *path = temp_path(&test_dir, "v.pb");
-	TpOnnx__OptionalProto *o =
-	    build_message(&tp_onnx__optional_proto__descriptor);
-	struct tp_open_options options = {0};
-	struct fail_alloc a = {0};
-	enum tp_status rc = TP_OK;
-
-	(void)state;
-	o->has_elem_type = 1;
-	o->elem_type = 3;
-	o->sequence_value = sequence_of(3);
-	write_packed(path, o);
-	options.alloc = &a.alloc;
-	while (fail_alloc_next(&a, rc)) {
-		struct tp_value v;
-
-		rc = tp_onnx_value_read(path, &options, &type, pool, &v, NULL);
-		tp_value_release(&v);
-	}
-	assert_true(a.n_rounds > 10);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -1088,10 +884,6 @@ main(void)
 	    TEST(test_bad_files),
 	    TEST(test_no_memory),
 	    TEST(test_mutants),
-	    TEST(test_tensor_values),
-	    TEST(test_sequence_values),
-	    TEST(test_optional_values),
-	    TEST(test_values_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

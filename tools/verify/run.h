@@ -123,15 +123,13 @@ struct run_model {
 	struct tp_strings *strings; /* borrowed */
 	struct tp_onnx_program *file;
 	const struct tp_graph *graph;
+	bool *has_default; /* of each input: the model has a value for it */
 	struct tp_program *program;
 };
 
 enum tp_status run_model_open(struct run_model *m, const char *path,
     struct tp_strings *strings, struct tp_err *err);
 void run_model_close(struct run_model *m);
-
-/* True if input k has a value in the model already. */
-bool run_model_has_default(const struct run_model *m, size_t k);
 
 struct run_values {
 	struct tp_value *items;

@@ -110,8 +110,7 @@ share_inputs(struct against *a, struct tp_err *err)
 				from->inputs[i].name, to->inputs[k].name))
 				rc = tp_value_copy(
 				    &a->job[0].inputs.items[i], v, err);
-		if (!rc && v->kind == TP_VALUE_NONE &&
-		    !run_model_has_default(&a->m[1], k))
+		if (!rc && v->kind == TP_VALUE_NONE && !a->m[1].has_default[k])
 			rc = tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 			    "%.200s: input '%s' is none of %.200s",
 			    a->m[1].path, TP_BRIEF(to->inputs[k].name),

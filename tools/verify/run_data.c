@@ -74,7 +74,7 @@ run_data_inputs(const struct run_model *m, const char *folder,
 	size_t n = 0;
 
 	for (size_t k = 0; k < g->n_inputs && !rc; k++) {
-		if (run_model_has_default(m, k))
+		if (m->has_default[k])
 			continue;
 		if (v->items[k].kind == TP_VALUE_NONE)
 			rc = read_value(folder, "input", n, &g->inputs[k].type,

@@ -66,8 +66,7 @@ seed_rest(const struct run_model *m, const struct run_input_options *o,
 	enum tp_status rc = TP_OK;
 
 	for (size_t k = 0; k < v->n && !rc; k++) {
-		if (v->items[k].kind != TP_VALUE_NONE ||
-		    run_model_has_default(m, k))
+		if (v->items[k].kind != TP_VALUE_NONE || m->has_default[k])
 			continue;
 		if (o->seeded)
 			rc = run_seed_value(

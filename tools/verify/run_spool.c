@@ -23,6 +23,7 @@ struct spooled {
 	unsigned rank;
 	int64_t *sizes;
 	uint64_t offset, nbytes;
+	size_t n_same; /* more that asked for this name */
 };
 
 struct run_spool {
@@ -108,20 +109,22 @@ run_spool_free(struct run_spool *s)
 
 /* The name, or it with the first "#2", "#3", … that is free. */
 static char *
-free_name(const struct run_spool *s, struct tp_str name, size_t *len)
+free_name(struct run_spool *s, struct tp_str name, size_t *len)
 {
 	char *text = malloc(name.len + 32);
-	size_t taken;
+	size_t first, taken;
 
 	if (!text)
 		return NULL;
 	memcpy(text, name.s, name.len);
 	text[name.len] = '\0';
 	*len = name.len;
-	for (size_t k = 2;
-	     tp_map_find(&s->names, (struct tp_str){text, *len}, &taken); k++)
-		*len =
-		    name.len + (size_t)snprintf(text + name.len, 32, "#%zu", k);
+	if (!tp_map_find(&s->names, name, &first))
+		return text;
+	do
+		*len = name.len + (size_t)snprintf(text + name.len, 32, "#%zu",
+				      ++s->items[first].n_same + 1);
+	while (tp_map_find(&s->names, (struct tp_str){text, *len}, &taken));
 	return text;
 }
 
