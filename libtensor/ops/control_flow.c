@@ -169,6 +169,26 @@ hand_on(struct loop *l)
 	}
 }
 
+/* A state that the graph takes as an optional may come out of it bare. */
+static enum tp_status
+wrap_states(struct loop *l, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t k = 2; k < l->n_states + 2 && !rc; k++) {
+		struct tp_type type = l->body.graph->inputs[k].type;
+		struct tp_value *in = &l->body.in[k], wrapped;
+
+		if (type.kind != TP_VALUE_OPTIONAL ||
+		    in->kind == TP_VALUE_OPTIONAL || in->kind == TP_VALUE_NONE)
+			continue;
+		rc = tp_list_new(l->c->alloc, type, in, 1, &wrapped, err);
+		if (!rc)
+			*in = wrapped;
+	}
+	return rc;
+}
+
 static enum tp_status
 go_round(struct loop *l, struct tp_err *err)
 {
@@ -185,6 +205,8 @@ go_round(struct loop *l, struct tp_err *err)
 		    l->c->op->onnx, most);
 	tp_value_release(&in[0]);
 	rc = make_scalar(l->c, TP_DTYPE_I64, l->i, &in[0], err);
+	if (!rc)
+		rc = wrap_states(l, err);
 	if (!rc)
 		rc = tpi_body_run(&l->body, err);
 	if (!rc)

@@ -263,6 +263,29 @@ loop_states_may_change_shape(void **state)
 	release(&f);
 }
 
+/* What the graph takes as an optional is one, whatever it gave itself. */
+static void
+loop_states_become_optionals_again(void **state)
+{
+	struct fixture f = {.opset = 17};
+	struct tp_graph *body;
+	struct tp_binding *inputs;
+
+	(void)state;
+	body = graph_of(&f.a, "i c s -> c e", "e = OptionalGetElement s", NULL);
+	inputs = (struct tp_binding *)(uintptr_t)body->inputs;
+	inputs[2].type =
+	    (struct tp_type){TP_VALUE_OPTIONAL, TP_VALUE_TENSOR, TP_DTYPE_F32};
+	f.g = graph_of(&f.a, "m s -> y", "y = Loop m _ s", NULL);
+	set_graph(&f.a, f.g, 0, "body", body);
+	f.in[0] = scalar(TP_DTYPE_I64, 3);
+	f.in[1] = vector(2, (double[]){5, 6});
+	RUN(evaluate(&f, NULL, err));
+	EXPECT(f.out[0], 1, SIZES(2), 5, 6);
+	expect_clean_failures(&f);
+	release(&f);
+}
+
 static void
 rows_of_other_shapes_are_refused(void **state)
 {
@@ -527,6 +550,7 @@ main(void)
 	    cmocka_unit_test(loop_that_never_runs_has_rows_of_no_size),
 	    cmocka_unit_test(loop_without_end_is_stopped),
 	    cmocka_unit_test(loop_states_may_change_shape),
+	    cmocka_unit_test(loop_states_become_optionals_again),
 	    cmocka_unit_test(rows_of_other_shapes_are_refused),
 	    cmocka_unit_test(stacking_takes_linear_memory),
 	    cmocka_unit_test(scan_goes_along_axes_both_ways),
