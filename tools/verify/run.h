@@ -27,7 +27,6 @@
 #ifndef VERIFY_RUN_H
 #define VERIFY_RUN_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -245,19 +244,10 @@ struct run_settings {
 	size_t n_dumps;	     /* files in it so far */
 };
 
-/* Counts what is allocated, and refuses what is beyond the limit. */
-struct run_budget {
-	struct tp_alloc alloc;
-	uint64_t limit;
-	atomic_uint_least64_t used;
-	atomic_bool refused;
-};
-
-/* One run. Values may be of the budget, so they are released together. */
+/* One run. */
 struct run_job {
 	struct run_values inputs, outputs, expected;
 	struct run_watch watch;
-	struct run_budget budget;
 };
 
 /* From job->inputs to job->outputs. */

@@ -1,39 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * run_compute.c - a model is computed, within --max-memory
- *
- * What counts is memory of values and of operators; weights are mapped.
- */
+/* run_compute.c - a model is computed, shown and dumped */
 #include "run.h"
 
 #include <errno.h>
 #include <sys/stat.h>
-
-static void *
-count_alloc(void *ctx, size_t n)
-{
-	const struct tp_alloc *plain = tp_alloc_default();
-	struct run_budget *b = ctx;
-	void *p = NULL;
-
-	if (atomic_fetch_add(&b->used, n) + n > b->limit)
-		atomic_store(&b->refused, true);
-	else
-		p = plain->alloc(plain->ctx, n);
-	if (!p)
-		atomic_fetch_sub(&b->used, n);
-	return p;
-}
-
-static void
-count_free(void *ctx, void *p, size_t n)
-{
-	const struct tp_alloc *plain = tp_alloc_default();
-	struct run_budget *b = ctx;
-
-	plain->free(plain->ctx, p, n);
-	atomic_fetch_sub(&b->used, n);
-}
 
 FILE *
 run_trace_of(const struct run_settings *s)
@@ -82,16 +52,11 @@ evaluate(const struct run_model *m, const struct run_settings *s,
 	    .n_threads = s->n_threads,
 	    .strings = m->strings,
 	    .max_iterations = s->max_iterations,
+	    .max_memory = s->max_memory,
 	    .seed = s->inputs.seed.seed,
 	};
 	enum tp_status rc;
 
-	if (s->max_memory) {
-		job->budget.alloc =
-		    (struct tp_alloc){count_alloc, count_free, &job->budget};
-		job->budget.limit = s->max_memory;
-		opts.alloc = &job->budget.alloc;
-	}
 	w->strings = m->strings;
 	if (w->trace || w->stop_at || w->spool || w->more) {
 		opts.watch = run_watch_node;
@@ -120,10 +85,7 @@ run_compute(const struct run_model *m, struct run_settings *s,
 	if (rc)
 		return rc;
 	rc = evaluate(m, s, job, &why);
-	if (rc == TP_ENOMEM && atomic_load(&job->budget.refused))
-		rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s: more than --max-memory allows", why.msg);
-	else if (rc && err)
+	if (rc && err)
 		*err = why;
 	/* What there was before a failure is what one looks for. */
 	dumped = s->dump ? end_dump(m, s, job, rc ? &why : err) : TP_OK;
