@@ -43,11 +43,11 @@ unit(double x)
 	return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* From -3 down it is 0, at minus infinity too. */
+/* x unit(x / 6 + 1/2); x + 3 is exact where the result is small. */
 TPI_INLINE double
 hard_swish(double x)
 {
-	return x <= -3 ? 0 : x * unit(x / 6 + 0.5);
+	return x <= -3 ? 0 : x * unit((x + 3) * (1.0 / 6));
 }
 
 TPI_INLINE double

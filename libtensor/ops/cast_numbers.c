@@ -179,20 +179,39 @@ tpi_cast_doubles(const struct tpi_cast *how, double *x, size_t n, void *dst)
 	}
 }
 
+/* By way of doubles they would be rounded twice. */
+static void
+round_whole(enum tp_dtype from, const uint64_t *x, size_t n, float *y)
+{
+	if (from == TP_DTYPE_U64)
+		for (size_t i = 0; i < n; i++)
+			y[i] = (float)x[i];
+	else
+		for (size_t i = 0; i < n; i++)
+			y[i] = (float)(int64_t)x[i];
+}
+
 void
 tpi_cast_numbers(const struct tpi_cast *how, enum tp_dtype from,
     const void *src, size_t n, void *dst)
 {
-	bool is_wide = tp_dtype_bits(from) == 64 || !is_integer(from);
+	enum tp_dtype_kind kind = tp_dtype_kind(how->to);
+	bool from_float = tp_dtype_kind(from) == TP_KIND_FLOAT;
+	bool is_wide = from_float || tp_dtype_bits(from) == 64;
+	bool is_plain = kind == TP_KIND_FLOAT && tp_dtype_bits(how->to) > 8;
 	uint64_t whole[TPI_CHUNK];
 	double x[TPI_CHUNK];
 
-	if (is_integer(how->to) && tp_dtype_kind(from) != TP_KIND_FLOAT) {
+	if (how->to == from || kind == TP_KIND_COMPLEX) {
+		convert(how->to, dst, from, src, n, TP_OVERFLOW_INF);
+	} else if (!from_float && is_integer(how->to)) {
 		load_whole(from, src, n, whole);
 		store_whole(how->to, whole, n, dst);
-	} else if (how->to == from || (is_wide && tp_dtype_bits(how->to) > 8 &&
-					  !is_integer(how->to))) {
-		/* Doubles do not hold all of them, or have no faster way. */
+	} else if (!from_float && is_wide && how->to == TP_DTYPE_F32) {
+		load_whole(from, src, n, whole);
+		round_whole(from, whole, n, dst);
+	} else if (is_wide && is_plain) {
+		/* Doubles do not hold all of them, or are no faster way. */
 		convert(how->to, dst, from, src, n, TP_OVERFLOW_INF);
 	} else {
 		tpi_load_doubles(from, src, n, x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chunk.c - operands in row-major order, a chunk of elements at a time */
 #include "chunk.h"
-#include "kernel.h"
+#include "elementwise.h"
 
 #include <assert.h>
 
@@ -114,6 +114,7 @@ tpi_chunk_place(struct tp_tensor *t, uint64_t from)
 	}
 TPI_FOREACH_DOUBLE(LOAD_ROW, load)
 TPI_FOREACH_INT(LOAD_ROW, load)
+TPI_FOREACH_BOOL(LOAD_ROW, load)
 TPI_FOREACH_DOUBLE(STORE_ROW, store)
 
 void
@@ -121,7 +122,8 @@ tpi_load_doubles(enum tp_dtype dtype, const void *src, size_t n, double *x)
 {
 	static void (*const loads[TP_DTYPE_COUNT])(const void *, size_t,
 	    double *) = {TPI_FOREACH_DOUBLE(TPI_KERNEL_ROW, load)
-		TPI_FOREACH_INT(TPI_KERNEL_ROW, load)};
+		TPI_FOREACH_INT(TPI_KERNEL_ROW, load)
+		    TPI_FOREACH_BOOL(TPI_KERNEL_ROW, load)};
 	enum tp_status rc = TP_OK;
 
 	if (loads[dtype])

@@ -12,7 +12,10 @@
 
 #include "../op.h"
 
-/* Elements; a multiple of 8, so that a chunk of any dtype begins on a byte. */
+/*
+ * Elements: a multiple of 8, so that a chunk of any dtype begins on a byte, and
+ * enough for tp_convert to make a table of narrow ones.
+ */
 #define TPI_CHUNK 1024
 
 /* Room for a chunk of any dtype. */

@@ -32,20 +32,25 @@ is_integer(enum tp_dtype dtype)
 	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
 }
 
+/* Adding this to a number below 2^51 leaves it as the last bits. */
+#define SHIFT 0x1.8p52
+
 void
-tpi_store_saturated(enum tp_dtype dtype, double *x, size_t n, void *dst)
+tpi_store_saturated(enum tp_dtype dtype, const double *x, size_t n, void *dst)
 {
 	const struct tpi_cast how = {.to = dtype};
 	bool is_signed = tp_dtype_kind(dtype) == TP_KIND_INT;
 	int bits = (int)tp_dtype_bits(dtype) - is_signed;
 	double low = is_signed ? -ldexp(1, bits) : 0, high = ldexp(1, bits) - 1;
+	uint64_t whole[TPI_CHUNK];
 
 	for (size_t i = 0; i < n; i++) {
-		double v = x[i] < low ? low : x[i];
+		double v = x[i] > low ? x[i] : low;
 
-		x[i] = v > high ? high : v;
+		v = v < high ? v : high;
+		whole[i] = tpi_f64_bits(v + SHIFT) - tpi_f64_bits(SHIFT);
 	}
-	tpi_cast_doubles(&how, x, n, dst);
+	tpi_cast_numbers(&how, TP_DTYPE_U64, whole, n, dst);
 }
 
 /* A dtype of an attribute, `otherwise` where it is absent or 0. */
@@ -114,10 +119,13 @@ round_to(enum tp_dtype dtype, double *x, size_t n)
 {
 	union tpi_chunk room;
 
-	if (dtype == TP_DTYPE_F64)
-		return;
-	tpi_store_doubles(dtype, x, n, &room);
-	tpi_load_doubles(dtype, &room, n, x);
+	if (dtype == TP_DTYPE_F32) {
+		for (size_t i = 0; i < n; i++)
+			x[i] = (double)(float)x[i];
+	} else if (dtype != TP_DTYPE_F64) {
+		tpi_store_doubles(dtype, x, n, &room);
+		tpi_load_doubles(dtype, &room, n, x);
+	}
 }
 
 static void

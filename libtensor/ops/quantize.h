@@ -7,8 +7,9 @@
 
 /*
  * Whole numbers as integers of up to 32 bits, the nearest there is where they
- * are out of range; x is used up, dst begins on a byte.
+ * are out of range, the least for NaN. At most a chunk; dst begins on a byte.
  */
-void tpi_store_saturated(enum tp_dtype dtype, double *x, size_t n, void *dst);
+void tpi_store_saturated(
+    enum tp_dtype dtype, const double *x, size_t n, void *dst);
 
 #endif
