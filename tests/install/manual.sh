@@ -37,7 +37,7 @@ compile() {
 	    -L"$BUILD/formats" -L"$BUILD/libtensor" "$@"
 }
 
-for name in core gradient; do
+for name in core gradient graph; do
 	compile "$name" -ltensor
 	part "output $name" >"$work/want"
 	LD_LIBRARY_PATH=$BUILD/libtensor "$work/$name" >"$work/got"
