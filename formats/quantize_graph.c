@@ -2,6 +2,7 @@
 /* quantize_graph.c - the graph of a quantized reader */
 #include "quantize_graph.h"
 
+#include "onnx_half.h"
 #include "onnx_quantize.h"
 
 #include "banned.h"
@@ -12,6 +13,8 @@ struct tpi_quantize_graph {
 	const void **addresses;		 /* of each entry and part */
 	size_t n;
 	int64_t opset;
+	bool is_half;
+	struct tpi_onnx_half half;
 };
 
 bool
@@ -24,9 +27,30 @@ tpi_has_graph(const struct tp_reader *r)
 	return false;
 }
 
+/* Every f32 weight becomes f16 that is not needed as it is. */
+static enum tp_status
+open_half(
+    struct tpi_quantize_graph *g, struct tp_reader *inner, struct tp_err *err)
+{
+	enum tp_status rc = tpi_onnx_half_open(&g->half, &g->edit, inner, err);
+
+	for (size_t i = 0; !rc && i < g->edit.slots.n_items; i++) {
+		size_t entry = g->edit.entry_of[i];
+
+		if (!g->half.half[i])
+			g->weights[entry].why =
+			    tp_reader_entry(inner, entry)->dtype == TP_DTYPE_F32
+				? "only operators use it that keep computing "
+				  "with f32"
+				: "its numbers are not f32";
+	}
+	return rc;
+}
+
 enum tp_status
 tpi_quantize_graph_open(struct tpi_quantize_graph **out,
-    struct tp_reader *inner, struct tpi_arena *arena, struct tp_err *err)
+    struct tp_reader *inner, bool half, struct tpi_arena *arena,
+    struct tp_err *err)
 {
 	struct tpi_quantize_graph *g = tpi_arena_array(arena, 1, sizeof(*g));
 	size_t n = tp_reader_n_entries(inner);
@@ -49,14 +73,19 @@ tpi_quantize_graph_open(struct tpi_quantize_graph **out,
 	for (size_t i = 0; i < g->edit.slots.n_items; i++)
 		g->addresses[g->edit.entry_of[i] * TPI_N_PARTS] =
 		    tpi_onnx_edit_weight(&g->edit.slots.items[i]);
-	return tpi_onnx_find_weights(&g->edit, inner, arena, g->weights, err);
+	g->is_half = half;
+	return half ? open_half(g, inner, err)
+		    : tpi_onnx_find_weights(
+			  &g->edit, inner, arena, g->weights, err);
 }
 
 void
 tpi_quantize_graph_close(struct tpi_quantize_graph *g)
 {
-	if (g)
-		tpi_onnx_edit_close(&g->edit);
+	if (!g)
+		return;
+	tpi_onnx_half_release(&g->half);
+	tpi_onnx_edit_close(&g->edit);
 }
 
 const char *
@@ -105,6 +134,19 @@ raise(struct tpi_quantize_graph *g, const struct tpi_narrow *narrows, size_t n,
 	return rc;
 }
 
+/* Which slots those are was decided when it was opened. */
+static enum tp_status
+change_half(struct tpi_quantize_graph *g, struct tp_err *err)
+{
+	enum tp_status rc = tpi_onnx_half_apply(&g->half, err);
+
+	for (size_t i = 0; !rc && i < g->edit.slots.n_items; i++)
+		if (g->half.tensors[i])
+			g->addresses[g->edit.entry_of[i] * TPI_N_PARTS] =
+			    g->half.tensors[i];
+	return rc;
+}
+
 enum tp_status
 tpi_quantize_graph_change(struct tpi_quantize_graph *g,
     const struct tpi_narrow *narrows, size_t n, struct tp_err *err)
@@ -112,11 +154,14 @@ tpi_quantize_graph_change(struct tpi_quantize_graph *g,
 	struct tpi_onnx_edit *e = &g->edit;
 	struct tpi_onnx_narrowed *items =
 	    tpi_arena_array(&e->arena, e->slots.n_items, sizeof(*items));
-	enum tp_status rc = raise(g, narrows, n, err);
 	size_t n_items = 0;
+	enum tp_status rc;
 
+	if (g->is_half)
+		return change_half(g, err);
 	if (!items)
 		return tpi_onnx_edit_no_memory(err);
+	rc = raise(g, narrows, n, err);
 	for (size_t i = 0; i < e->slots.n_items; i++) {
 		size_t entry = e->entry_of[i];
 

@@ -17,9 +17,13 @@ struct tpi_quantize_graph;
 /* True if a reader has a graph. */
 bool tpi_has_graph(const struct tp_reader *r);
 
-/* All of it lives in the arena, but for what _close releases. */
+/*
+ * All of it lives in the arena, but for what _close releases. half: it is to
+ * compute with f16.
+ */
 enum tp_status tpi_quantize_graph_open(struct tpi_quantize_graph **out,
-    struct tp_reader *inner, struct tpi_arena *arena, struct tp_err *err);
+    struct tp_reader *inner, bool half, struct tpi_arena *arena,
+    struct tp_err *err);
 void tpi_quantize_graph_close(struct tpi_quantize_graph *g);
 
 /* Why an entry has to stay as it is, or NULL. */

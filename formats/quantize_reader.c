@@ -139,6 +139,11 @@ ask_recipe(
 
 	if (q->graph)
 		recipe->why = tpi_quantize_graph_why(q->graph, i);
+	if (q->options.half_graph) {
+		if (!recipe->why)
+			recipe->scheme = tp_scheme_find("f16");
+		return TP_OK;
+	}
 	rc = q->options.recipe(q->options.ctx, q->inner, i, recipe, err);
 	if (rc || !recipe->scheme)
 		return rc;
@@ -277,7 +282,7 @@ judge(struct quantized *q, size_t i, struct tp_err *err)
 	}
 	if (count_bytes(q, i, err))
 		return TP_ELIMIT;
-	if (q->options.accept)
+	if (q->options.accept && !q->options.half_graph)
 		why = q->options.accept(q->options.ctx, item);
 	if (why)
 		keep(q, i, why);
@@ -625,7 +630,11 @@ tp_quantize_reader(struct tp_reader *inner,
 	r->priv = q;
 	rc = q ? TP_OK : no_memory(err);
 	if (!rc && options->keep_graph && tpi_has_graph(inner))
-		rc = tpi_quantize_graph_open(&q->graph, inner, &r->arena, err);
+		rc = tpi_quantize_graph_open(
+		    &q->graph, inner, options->half_graph, &r->arena, err);
+	else if (!rc && options->half_graph)
+		rc = tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "there is no graph that could compute with f16");
 	if (!rc)
 		rc = decide(q, err);
 	if (!rc)

@@ -19,7 +19,7 @@ enum { SIGN_DEFAULT, SIGN_SYMMETRIC, SIGN_ASYMMETRIC };
 static const char *opt_from, *opt_to, *opt_scheme, *opt_report;
 static struct selection selection = {.axis = 0};
 static struct gates fail_if;
-static int opt_per = -1, opt_nonfinite, opt_sync;
+static int opt_per = -1, opt_nonfinite, opt_sync, opt_graph_dtype = -1;
 static bool opt_calibrate;
 static bool opt_symmetric, opt_asymmetric, opt_dequantize;
 static bool opt_verify, opt_dry_run, opt_force;
@@ -27,6 +27,7 @@ static int64_t opt_axis = INT64_MAX, opt_block = -1, opt_min_elements = 1024;
 
 static const char *const pers[] = {"tensor", "channel", "block", NULL};
 static const char *const nonfinites[] = {"error", "keep-float", NULL};
+static const char *const graph_dtypes[] = {"keep", "f16", NULL};
 static const char *const syncs[] = {"auto", "always", "never", NULL};
 
 /* --calibrate minmax|percentile:P|mse */
@@ -80,6 +81,10 @@ static const struct cli_option options[] = {
 	.call = parse_calibrate, .help =
 	"the range that codes cover: of all values, of P percent of them, or where "
 	"the squared error is least (default minmax)"},
+
+    {CLI_CHOICE, 0, "graph-dtype", "keep|f16", &opt_graph_dtype,
+	.help = "of f16 in ONNX: cast weights back to what the graph computes with "
+	"(default keep), or let it compute with f16", .choices = graph_dtypes},
 
     {CLI_HEADING, .help = "Tensors"},
     CLI_FILTER_OPTIONS(selection.filter),
@@ -136,10 +141,27 @@ check_formats(void)
 	return NULL;
 }
 
+/* A graph that computes with f16 has all its weights so. */
+static const char *
+check_graph_dtype(const struct tp_scheme *s)
+{
+	if (opt_graph_dtype < 0)
+		return NULL;
+	if (s->dtype != TP_DTYPE_F16)
+		return "--graph-dtype is for --scheme f16";
+	if (opt_graph_dtype == 1 &&
+	    (selection.filter.include.n || selection.filter.exclude.n ||
+		selection.skip.list.n || opt_nonfinite))
+		return "--graph-dtype f16 is for all tensors: --include, "
+		       "--exclude, --skip-if and --nonfinite keep-float are "
+		       "not";
+	return NULL;
+}
+
 static const char *
 check_dequantize(void)
 {
-	if (opt_scheme || opt_per >= 0 || opt_symmetric || opt_asymmetric ||
+	if (opt_graph_dtype >= 0 || opt_scheme || opt_per >= 0 || opt_symmetric || opt_asymmetric ||
 	    opt_calibrate || opt_axis != INT64_MAX || opt_block >= 0 ||
 	    opt_nonfinite || selection.skip.list.n || fail_if.list.n)
 		return "--dequantize takes what is there: schemes and gates "
@@ -164,6 +186,8 @@ check(void)
 	if (opt_symmetric && opt_asymmetric)
 		return "--symmetric and --asymmetric exclude each other";
 	wrong = check_fixed(s);
+	if (!wrong)
+		wrong = check_graph_dtype(s);
 	if (!wrong)
 		wrong = check_formats();
 	if (wrong)
@@ -265,6 +289,7 @@ set_form(const struct job *j, struct tp_quantize_options *o)
 {
 	o->records = !strcmp(j->format, "native");
 	o->keep_graph = !strcmp(j->format, "onnx");
+	o->half_graph = opt_graph_dtype == 1;
 }
 
 /* Known layouts of other tools are better refused than half read. */

@@ -43,7 +43,8 @@ narrow() {
 	shift 3
 	rm -rf "${work:?}"/*
 	mkdir "$work/outside"
-	"$bin/tools/tp-quantize" -q -s "$scheme" --verify \
+	# shellcheck disable=SC2086 # it may have an option behind it
+	"$bin/tools/tp-quantize" -q -s $scheme --verify \
 	    "$model" "$work/narrow.onnx"
 	"$bin/tools/tp-convert" -q --external-data always \
 	    "$work/narrow.onnx" "$work/outside/m.onnx"
@@ -72,3 +73,11 @@ done
 narrow 60 f16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
 narrow 55 f16 ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
 narrow 40 bf16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
+narrow 60 "f16 --graph-dtype f16" silero_vad_v5.onnx \
+    input=1,512 state=2,1,128 sr:16000
+narrow 50 "f16 --graph-dtype f16" silero_vad_legacy.onnx input=1,1536 sr:16000
+narrow 50 "f16 --graph-dtype f16" ch_PP-OCRv4_det_infer.onnx \
+    x=1,3,160,320@page
+narrow 45 "f16 --graph-dtype f16" ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160
+narrow 65 "f16 --graph-dtype f16" ch_ppocr_mobile_v2.0_cls_infer.onnx \
+    x=1,3,48,192

@@ -95,6 +95,7 @@ struct wish {
 	bool asymmetric;
 	unsigned axis; /* of no meaning unless fixed */
 	bool fixed;
+	bool half; /* the graph computes with f16; nothing else counts */
 };
 
 /* A tp_recipe_fn: all that may be narrowed is. */
@@ -149,6 +150,7 @@ narrow_file(const char *from, const char *to, struct wish *w,
 	struct tp_quantize_options o = {.recipe = w ? choose : NULL,
 	    .ctx = w,
 	    .keep_graph = true,
+	    .half_graph = w && w->half,
 	    .n_threads = 1,
 	    .alloc = alloc};
 	struct tp_transfer_options to_options = {
@@ -197,7 +199,8 @@ changed(const TpOnnx__ModelProto *m, struct wish *w)
 
 	save(in, m);
 	if (narrow_file(in, out, w, NULL, &err))
-		fail_msg("%s: %s", w ? w->scheme : "widened", err.msg);
+		fail_msg("%s: %s",
+		    w ? (w->half ? "half" : w->scheme) : "widened", err.msg);
 	return read_valid(out);
 }
 
@@ -214,6 +217,20 @@ assert_text(const TpOnnx__ModelProto *m, const char *want)
 
 	onnx_text_graph(&got, m->graph);
 	assert_string_equal(got.s, want);
+}
+
+/* Nothing comes out, and the message has these words. */
+static inline void
+assert_refused(const TpOnnx__ModelProto *m, struct wish w, const char *words)
+{
+	const char *in = temp_path(&test_dir, "in.onnx");
+	const char *out = temp_path(&test_dir, "none.onnx");
+	struct tp_err err = TP_ERR_INIT;
+
+	save(in, m);
+	assert_int_equal(narrow_file(in, out, &w, NULL, &err), TP_EUNSUPPORTED);
+	if (!strstr(err.msg, words))
+		fail_msg("'%s' does not say '%s'", err.msg, words);
 }
 
 #endif

@@ -26,7 +26,8 @@ onnx_text_put(struct onnx_text *t, const char *s, size_t n)
 {
 	if (n >= sizeof(t->s) - t->n)
 		abort();
-	memcpy(t->s + t->n, s, n);
+	if (n)
+		memcpy(t->s + t->n, s, n);
 	t->n += n;
 	t->s[t->n] = '\0';
 }

@@ -24,19 +24,6 @@ assert_becomes(
 	drop(m);
 }
 
-static void
-assert_refused(const TpOnnx__ModelProto *m, struct wish w, const char *words)
-{
-	const char *in = temp_path(&test_dir, "in.onnx");
-	const char *out = temp_path(&test_dir, "none.onnx");
-	struct tp_err err = TP_ERR_INIT;
-
-	save(in, m);
-	assert_int_equal(narrow_file(in, out, &w, NULL, &err), TP_EUNSUPPORTED);
-	if (!strstr(err.msg, words))
-		fail_msg("'%s' does not say '%s'", err.msg, words);
-}
-
 /* ---- tests ---- */
 
 static TpOnnx__GraphProto *

@@ -94,6 +94,14 @@ struct tp_quantize_options {
 	 * scales are f32. Else the graph is left out when anything changes.
 	 */
 	bool keep_graph;
+	/*
+	 * With keep_graph: let the graph compute with f16 instead of casting
+	 * weights back. recipe and accept are not asked: every f32 weight is
+	 * narrowed, but for those that only operators use which keep computing
+	 * with f32. TP_EUNSUPPORTED when there is no graph, or when it holds
+	 * what cannot be done right.
+	 */
+	bool half_graph;
 	uint64_t max_memory; /* 0: 64 MiB */
 	unsigned n_threads;  /* 0: one for each processor */
 	const struct tp_alloc *alloc;
