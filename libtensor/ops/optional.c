@@ -28,35 +28,30 @@ run_optional(struct tpi_call *c, struct tp_err *err)
 			&c->results[0], err);
 }
 
-/* What is in an optional; from opset 18 on any value is one. */
-static enum tp_status
-look_into(
-    const struct tpi_call *c, const struct tp_value **item, struct tp_err *err)
+/*
+ * What is in an optional, or NULL. A value of another kind is one that has it:
+ * opset 18 says so, and before it a Loop may hand on a sequence where it had an
+ * optional.
+ */
+static const struct tp_value *
+look_into(const struct tpi_call *c)
 {
 	const struct tp_value *v = c->n_in ? &c->values[0] : NULL;
 
-	*item = v;
 	if (v && v->kind == TP_VALUE_OPTIONAL)
-		*item = tp_list_count(v->list) ? tp_list_at(v->list, 0) : NULL;
-	else if (v && c->op->since < 18)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: input 0 is a %s, expected an optional", c->op->onnx,
-		    tp_value_kind_name(v->kind));
-	return TP_OK;
+		return tp_list_count(v->list) ? tp_list_at(v->list, 0) : NULL;
+	return v;
 }
 
 static enum tp_status
 run_optional_has_element(struct tpi_call *c, struct tp_err *err)
 {
-	const struct tp_value *item = NULL;
 	struct tp_tensor *t = NULL;
-	enum tp_status rc = look_into(c, &item, err);
+	enum tp_status rc = tpi_op_temp(c, TP_DTYPE_BOOL, NULL, 0, &t, err);
 
-	if (!rc)
-		rc = tpi_op_temp(c, TP_DTYPE_BOOL, NULL, 0, &t, err);
 	if (rc)
 		return rc;
-	*(uint8_t *)tp_tensor_data_mut(t) = item != NULL;
+	*(uint8_t *)tp_tensor_data_mut(t) = look_into(c) != NULL;
 	c->results[0] = tp_value_of(t);
 	return TP_OK;
 }
@@ -64,13 +59,12 @@ run_optional_has_element(struct tpi_call *c, struct tp_err *err)
 static enum tp_status
 run_optional_get_element(struct tpi_call *c, struct tp_err *err)
 {
-	const struct tp_value *item = NULL;
-	enum tp_status rc = look_into(c, &item, err);
+	const struct tp_value *item = look_into(c);
 
-	if (!rc && !item)
-		rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
+	if (!item)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: the optional is empty", c->op->onnx);
-	return rc ? rc : tp_value_copy(item, &c->results[0], err);
+	return tp_value_copy(item, &c->results[0], err);
 }
 
 static const struct tpi_attr_spec optional_attrs[] = {
@@ -87,7 +81,6 @@ const struct tp_op tpi_optional_ops[] = {
     ROW(optional, "Optional", 15, 0, 0, 1, optional_attrs),
     ROW(optional_has_element, "OptionalHasElement", 18, 0, 0, 1, NULL),
     ROW(optional_has_element, "OptionalHasElement", 15, 17, 1, 1, NULL),
-    ROW(optional_get_element, "OptionalGetElement", 18, 0, 1, 1, NULL),
-    ROW(optional_get_element, "OptionalGetElement", 15, 17, 1, 1, NULL),
+    ROW(optional_get_element, "OptionalGetElement", 15, 0, 1, 1, NULL),
     {.name = NULL},
 };

@@ -9,6 +9,7 @@
 #include "tp/copy.h"
 
 #include "../bits.h"
+#include "../number.h"
 #include "../tensor.h"
 
 #include "../banned.h"
@@ -28,27 +29,24 @@ key_of_double(double x)
 
 /* All elements of a packed tensor; narrow ones are widened, so have a place. */
 static enum tp_status
-number_keys(const struct tpi_call *c, const struct tp_tensor *t,
-    struct tpi_keys *keys, struct tp_err *err)
+number_keys(
+    const struct tp_tensor *t, struct tpi_keys *keys, struct tp_err *err)
 {
-	enum tp_dtype_kind kind = tp_dtype_kind(t->dtype);
+	enum tp_dtype dtype = tpi_part_dtype(t->dtype);
+	enum tp_dtype_kind kind = tp_dtype_kind(dtype);
 	const void *data = tp_tensor_data(t);
 	enum tp_status rc;
 
-	if (kind == TP_KIND_COMPLEX)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s of dtype %s, which has no order", c->op->onnx,
-		    tp_dtype_name(t->dtype));
 	if (kind == TP_KIND_FLOAT) {
 		for (size_t i = 0; i < keys->n; i++)
 			keys->at[i] =
-			    key_of_double(tp_load_f64(t->dtype, data, i));
+			    key_of_double(tp_load_f64(dtype, data, i));
 		return TP_OK;
 	}
 	if (kind != TP_KIND_INT)
-		return tp_convert(TP_DTYPE_U64, keys->at, t->dtype, data,
-		    keys->n, TP_OVERFLOW_ERROR, 0, NULL, err);
-	rc = tp_convert(TP_DTYPE_I64, keys->at, t->dtype, data, keys->n,
+		return tp_convert(TP_DTYPE_U64, keys->at, dtype, data, keys->n,
+		    TP_OVERFLOW_ERROR, 0, NULL, err);
+	rc = tp_convert(TP_DTYPE_I64, keys->at, dtype, data, keys->n,
 	    TP_OVERFLOW_ERROR, 0, NULL, err);
 	for (size_t i = 0; i < keys->n; i++)
 		keys->at[i] ^= SIGN;
@@ -136,6 +134,8 @@ tpi_keys_take(const struct tpi_call *c, size_t k, struct tpi_keys *keys,
 	*keys = (struct tpi_keys){NULL, (size_t)t->n_elems, c->alloc};
 	if (rc)
 		return rc;
+	if (tp_dtype_kind(t->dtype) == TP_KIND_COMPLEX)
+		keys->n *= 2;
 	keys->at = tp_mem_array(c->alloc, keys->n, sizeof(*keys->at));
 	if (!keys->at)
 		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
@@ -145,7 +145,7 @@ tpi_keys_take(const struct tpi_call *c, size_t k, struct tpi_keys *keys,
 	else if (is_code)
 		code_keys(c, packed, keys);
 	else
-		rc = number_keys(c, packed, keys, err);
+		rc = number_keys(packed, keys, err);
 	tp_tensor_free(packed);
 	return rc;
 }

@@ -3,7 +3,8 @@
  * order.h - numbers that sort as elements of any dtype do
  *
  * Equal elements have equal keys: -0 and 0 are one, and all NaN, which are the
- * largest, are one. Strings are ordered by their bytes.
+ * largest, are one. Strings are ordered by their bytes. A complex number has
+ * two keys, that of its real part first.
  */
 #ifndef TPI_OPS_ORDER_H
 #define TPI_OPS_ORDER_H

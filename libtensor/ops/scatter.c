@@ -47,7 +47,7 @@ find_reduction(
 	return TP_OK;
 }
 
-/* What is written to: the output, or a copy of the data in f64. */
+/* What is written to: the output, or a wider copy of the data. */
 struct target {
 	enum tpi_scatter how;
 	tpi_scatter_fn *kernel; /* NULL: replace */
@@ -62,20 +62,30 @@ release_target(struct target *t)
 	tp_tensor_free(t->updates);
 }
 
+/* The dtype to reduce in: floats and their complex numbers have all bits. */
+static enum tp_dtype
+wide_dtype(enum tp_dtype dtype)
+{
+	return tp_dtype_kind(dtype) == TP_KIND_FLOAT	 ? TP_DTYPE_F64
+	       : tp_dtype_kind(dtype) == TP_KIND_COMPLEX ? TP_DTYPE_C128
+							 : dtype;
+}
+
 static enum tp_status
-as_f64(const struct tpi_call *c, const struct tp_tensor *t,
+widen(const struct tpi_call *c, const struct tp_tensor *t,
     struct tp_tensor **out, struct tp_err *err)
 {
+	enum tp_dtype dtype = wide_dtype(t->dtype);
 	struct tp_tensor *packed = NULL;
 	enum tp_status rc = tp_tensor_contiguous(t, &packed, err);
 
 	if (!rc)
 		rc = tpi_op_temp(
-		    c, TP_DTYPE_F64, tp_tensor_sizes(t), t->rank, out, err);
+		    c, dtype, tp_tensor_sizes(t), t->rank, out, err);
 	if (!rc)
-		rc = tp_convert(TP_DTYPE_F64, tp_tensor_data_mut(*out),
-		    t->dtype, tp_tensor_data(packed), (size_t)t->n_elems,
-		    TP_OVERFLOW_INF, 0, NULL, err);
+		rc = tp_convert(dtype, tp_tensor_data_mut(*out), t->dtype,
+		    tp_tensor_data(packed), (size_t)t->n_elems, TP_OVERFLOW_INF,
+		    0, NULL, err);
 	tp_tensor_free(packed);
 	return rc;
 }
@@ -102,16 +112,15 @@ static enum tp_status
 prepare(const struct tpi_call *c, struct target *t, struct tp_err *err)
 {
 	const struct tp_tensor *x = c->in[0], *updates = c->in[2];
-	bool is_narrow = tp_dtype_kind(x->dtype) == TP_KIND_FLOAT &&
-			 x->dtype != TP_DTYPE_F64;
+	bool is_narrow = wide_dtype(x->dtype) != x->dtype;
 	enum tp_status rc;
 
 	memset(t, 0, sizeof(*t));
 	rc = find_reduction(c, &t->how, err);
 	if (!rc && t->how != TPI_SCATTER_NONE && is_narrow) {
-		rc = as_f64(c, x, &t->data, err);
+		rc = widen(c, x, &t->data, err);
 		if (!rc)
-			rc = as_f64(c, updates, &t->updates, err);
+			rc = widen(c, updates, &t->updates, err);
 	} else if (!rc) {
 		rc = tpi_move(c, c->out[0], x, err);
 		if (!rc)
@@ -126,7 +135,7 @@ prepare(const struct tpi_call *c, struct target *t, struct tp_err *err)
 	return rc;
 }
 
-/* Round what was reduced in f64. */
+/* Round what was reduced with more bits. */
 static enum tp_status
 settle(const struct tpi_call *c, const struct target *t, struct tp_err *err)
 {
@@ -134,7 +143,7 @@ settle(const struct tpi_call *c, const struct target *t, struct tp_err *err)
 
 	if (t->data->dtype == y->dtype)
 		return TP_OK;
-	return tp_convert(y->dtype, tpi_tensor_address(y), TP_DTYPE_F64,
+	return tp_convert(y->dtype, tpi_tensor_address(y), t->data->dtype,
 	    tp_tensor_data(t->data), (size_t)y->n_elems, TP_OVERFLOW_INF, 0,
 	    NULL, err);
 }

@@ -28,6 +28,40 @@
 		}                                                             \
 	}
 
+struct complex {
+	double re, im;
+};
+
+/* By the parts, as the numbers are written: infinite ones are not special. */
+static void
+add_C128(char *dst, const int64_t *offsets, const char *updates, size_t n)
+{
+	const struct complex *b = (const struct complex *)(const void *)updates;
+
+	for (size_t i = 0; i < n; i++) {
+		struct complex *a =
+		    offsets ? (struct complex *)(void *)(dst + offsets[i])
+			    : (struct complex *)(void *)dst + i;
+
+		*a = (struct complex){a->re + b[i].re, a->im + b[i].im};
+	}
+}
+
+static void
+mul_C128(char *dst, const int64_t *offsets, const char *updates, size_t n)
+{
+	const struct complex *b = (const struct complex *)(const void *)updates;
+
+	for (size_t i = 0; i < n; i++) {
+		struct complex *a =
+		    offsets ? (struct complex *)(void *)(dst + offsets[i])
+			    : (struct complex *)(void *)dst + i;
+
+		*a = (struct complex){a->re * b[i].re - a->im * b[i].im,
+		    a->re * b[i].im + a->im * b[i].re};
+	}
+}
+
 #define FOR_INT(OP) TPI_FOREACH_INT(KERNEL, OP)
 #define FOR_F64(OP) KERNEL(OP, F64, double, double, TPI_KEEP, TPI_KEEP)
 
@@ -57,5 +91,9 @@ static tpi_scatter_fn *const kernels[TPI_SCATTER_COUNT][TP_DTYPE_COUNT] = {
 tpi_scatter_fn *
 tpi_scatter_kernel(enum tpi_scatter how, enum tp_dtype dtype)
 {
+	if (dtype == TP_DTYPE_C128)
+		return how == TPI_SCATTER_ADD	? add_C128
+		       : how == TPI_SCATTER_MUL ? mul_C128
+						: NULL;
 	return kernels[how][dtype];
 }

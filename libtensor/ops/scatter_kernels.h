@@ -24,7 +24,10 @@ enum tpi_scatter {
 typedef void tpi_scatter_fn(
     char *dst, const int64_t *offsets, const char *updates, size_t n);
 
-/* Integers, bool (add is or, mul is and) and f64; NULL for the rest. */
+/*
+ * Integers, bool (add is or, mul is and), f64, and c128 but for the extremes;
+ * NULL for the rest.
+ */
 tpi_scatter_fn *tpi_scatter_kernel(enum tpi_scatter how, enum tp_dtype dtype);
 
 #endif

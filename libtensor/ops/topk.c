@@ -117,6 +117,10 @@ find_k(const struct tpi_call *c, unsigned *axis, int64_t *k, struct tp_err *err)
 	const struct tp_tensor *x = c->in[0];
 	enum tp_status rc;
 
+	if (tp_dtype_kind(x->dtype) == TP_KIND_COMPLEX)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s of dtype %s, which has no order", c->op->onnx,
+		    tp_dtype_name(x->dtype));
 	rc = tpi_op_axis(c, tpi_attr_int(c, "axis", -1), x->rank, axis, err);
 	if (!rc && c->op->until == 9)
 		*k = tpi_attr_int(c, "k", -1);

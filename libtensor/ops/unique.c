@@ -18,7 +18,7 @@
 struct items {
 	struct tpi_keys keys;
 	size_t n;	     /* items */
-	size_t outer, inner; /* item i is [0 … outer-1][i][0 … inner-1] */
+	size_t outer, inner; /* item i has keys [0 … outer-1][i][0 … inner-1] */
 };
 
 static int
@@ -189,6 +189,8 @@ take_items(const struct tpi_call *c, struct tp_tensor **x, unsigned *axis,
 		if (d != *axis)
 			*(d < *axis ? &t->outer : &t->inner) *=
 			    (size_t)info.sizes[d];
+	if (tp_dtype_kind(info.dtype) == TP_KIND_COMPLEX)
+		t->inner *= 2;
 	return TP_OK;
 }
 

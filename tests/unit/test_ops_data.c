@@ -7,6 +7,8 @@
 
 #include "tp/sparse.h"
 
+#include "support/tensors.h"
+
 #define OF_TENSOR(key, value)                                \
 	{                                                    \
 		.name = TP_STR(key), .kind = TP_ATTR_TENSOR, \
@@ -227,10 +229,33 @@ updates_that_meet_are_reduced(void **state)
 	op_refuses(TP_EARG, "ScatterND (opset 16 on) has no reduction 'max'",
 	    "ScatterND", 17, ATTRS(ATTR_STRING("reduction", "max")),
 	    INPUTS(F32(DIMS(1), 1), I64(DIMS(1, 1), 0), F32(DIMS(1), 1)));
-	op_refuses(TP_EUNSUPPORTED, "ScatterND with reduction add of dtype c64",
-	    "ScatterND", 18, ATTRS(ATTR_STRING("reduction", "add")),
+	op_refuses(TP_EUNSUPPORTED, "ScatterND with reduction max of dtype c64",
+	    "ScatterND", 18, ATTRS(ATTR_STRING("reduction", "max")),
 	    INPUTS(TENSOR(TP_DTYPE_C64, DIMS(1), 1), I64(DIMS(1, 1), 0),
 		TENSOR(TP_DTYPE_C64, DIMS(1), 1)));
+}
+
+/* (1 + 2i) (3 - i) = 5 + 5i, then times i. */
+static void
+complex_numbers_are_reduced(void **state)
+{
+	static const float x[] = {1, 2}, u[] = {3, -1, 0, 1};
+	static const int64_t one[] = {1}, two[] = {2};
+	struct tp_tensor *y = SCATTER("ScatterElements", 16, "mul",
+	    make_tensor(TP_DTYPE_C64, one, 1, x, sizeof(x)), I64(DIMS(2), 0, 0),
+	    make_tensor(TP_DTYPE_C64, two, 1, u, sizeof(u)));
+	const float *got = tp_tensor_data(y);
+
+	(void)state;
+	assert_true(got[0] == -5 && got[1] == 5);
+	tp_tensor_free(y);
+	y = SCATTER("ScatterND", 16, "add",
+	    make_tensor(TP_DTYPE_C64, one, 1, x, sizeof(x)),
+	    I64(DIMS(2, 1), 0, 0),
+	    make_tensor(TP_DTYPE_C64, two, 1, u, sizeof(u)));
+	got = tp_tensor_data(y);
+	assert_true(got[0] == 4 && got[1] == 2);
+	tp_tensor_free(y);
 }
 
 static void
@@ -425,6 +450,7 @@ main(void)
 	    cmocka_unit_test(what_is_not_zero_is_found),
 	    cmocka_unit_test(one_is_hot),
 	    cmocka_unit_test(updates_that_meet_are_reduced),
+	    cmocka_unit_test(complex_numbers_are_reduced),
 	    cmocka_unit_test(the_first_opsets_have_numbers_in_other_places),
 	    cmocka_unit_test(nothing_has_shapes_too),
 	    cmocka_unit_test(numbers_without_measure_are_refused),

@@ -248,6 +248,7 @@ threads_move_the_same(void **state)
 	struct tp_tensor *pads =
 	    I64(DIMS(6), 1, 2, 3, 0, 5, 1); /* before, then after */
 	struct tp_tensor *repeats = I64(DIMS(3), 2, 1, 3);
+	struct tp_tensor *k_best = I64(DIMS(1), 9);
 	struct tp_tensor *list =
 	    make_tensor(TP_DTYPE_I64, (const int64_t[]){70000}, 1, NULL, 0);
 	const struct {
@@ -258,7 +259,9 @@ threads_move_the_same(void **state)
 	} calls[] = {{"Pad", NULL, {x, pads, NULL}, 2},
 	    {"Tile", NULL, {x, repeats, NULL}, 2},
 	    {"Gather", &axis, {x, list, NULL}, 2},
-	    {"Concat", &axis, {x, x, x}, 3}};
+	    {"Concat", &axis, {x, x, x}, 3},
+	    {"Trilu", NULL, {x, NULL, NULL}, 1},
+	    {"TopK", &axis, {x, k_best, NULL}, 2}};
 	uint64_t seed = 3;
 
 	(void)state;
@@ -271,10 +274,10 @@ threads_move_the_same(void **state)
 
 		for (size_t i = 0; i < calls[k].n_in; i++)
 			in[i] = tp_value_of(calls[k].in[i]);
-		RUN(tp_op_run(op_named(calls[k].onnx, 13), calls[k].attr,
+		RUN(tp_op_run(op_named(calls[k].onnx, 14), calls[k].attr,
 		    calls[k].attr != NULL, in, calls[k].n_in, &a, 1, &one,
 		    err));
-		RUN(tp_op_run(op_named(calls[k].onnx, 13), calls[k].attr,
+		RUN(tp_op_run(op_named(calls[k].onnx, 14), calls[k].attr,
 		    calls[k].attr != NULL, in, calls[k].n_in, &b, 1, &many,
 		    err));
 		assert_memory_equal(tp_tensor_data(a.tensor),
@@ -292,6 +295,7 @@ threads_move_the_same(void **state)
 	tp_tensor_free(x);
 	tp_tensor_free(pads);
 	tp_tensor_free(repeats);
+	tp_tensor_free(k_best);
 	tp_tensor_free(list);
 }
 

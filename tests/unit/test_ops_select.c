@@ -3,6 +3,7 @@
 #include "support/op_calls.h"
 
 #include "support/fail_alloc.h"
+#include "support/tensors.h"
 
 #define CHECK(value, ...) check_tensor((value).tensor, __VA_ARGS__)
 
@@ -157,6 +158,25 @@ each_is_there_once(void **state)
 		CHECK(out[k], TP_DTYPE_I64, DIMS(0), NO_NUMBERS, 0);
 }
 
+/* The real part decides, then the imaginary one. */
+static void
+complex_numbers_are_told_apart(void **state)
+{
+	static const float x[] = {1, 2, 0, 9, 1, -2, 1, 2};
+	static const int64_t n[] = {4};
+	struct tp_value out[2];
+	const float *got;
+
+	(void)state;
+	op_results("Unique", 11, NO_ATTRS,
+	    INPUTS(make_tensor(TP_DTYPE_C64, n, 1, x, sizeof(x))), out, 2);
+	got = tp_tensor_data(out[0].tensor);
+	assert_int_equal(tp_tensor_numel(out[0].tensor), 3);
+	assert_true(got[1] == 9 && got[3] == -2 && got[5] == 2);
+	tp_value_release(&out[0]);
+	CHECK(out[1], TP_DTYPE_I64, DIMS(3), NUMBERS(1, 2, 0), 0);
+}
+
 /* Strings are ordered by their bytes, not by their numbers. */
 static void
 strings_are_ordered_by_text(void **state)
@@ -242,8 +262,9 @@ too_many_are_refused(void **state)
 	op_refuses(TP_EARG, "TopK: axis 0 of a tensor of rank 0", "TopK", 11,
 	    ATTRS(ATTR_INT("axis", 0)),
 	    INPUTS(F32(SCALAR, 1), I64(DIMS(1), 1)));
-	op_refuses(TP_EUNSUPPORTED, "Unique of dtype c64, which has no order",
-	    "Unique", 11, NO_ATTRS, INPUTS(TENSOR(TP_DTYPE_C64, DIMS(1), 1)));
+	op_refuses(TP_EUNSUPPORTED, "TopK of dtype c64, which has no order",
+	    "TopK", 11, NO_ATTRS,
+	    INPUTS(TENSOR(TP_DTYPE_C64, DIMS(1), 1), I64(DIMS(1), 1)));
 }
 
 static enum tp_status
@@ -299,6 +320,7 @@ main(void)
 	    cmocka_unit_test(a_heap_chooses_what_counting_does),
 	    cmocka_unit_test(narrow_numbers_have_an_order),
 	    cmocka_unit_test(each_is_there_once),
+	    cmocka_unit_test(complex_numbers_are_told_apart),
 	    cmocka_unit_test(strings_are_ordered_by_text),
 	    cmocka_unit_test(boxes_make_room_for_better_ones),
 	    cmocka_unit_test(too_many_are_refused),
