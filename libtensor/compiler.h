@@ -25,6 +25,18 @@
 #define TPI_CLONES
 #endif
 
+/*
+ * TPI_WIDE before a function makes it one for machines with 32 registers of 64
+ * bytes; call it only where TPI_HAS_WIDE.
+ */
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__OPTIMIZE__)
+#define TPI_WIDE __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
+#define TPI_HAS_WIDE                              \
+	(__builtin_cpu_supports("avx512f") &&     \
+	    __builtin_cpu_supports("avx512dq") && \
+	    __builtin_cpu_supports("avx512vl"))
+#endif
+
 /* For the bodies of kernels, which constant arguments make into one loop. */
 #if defined(__GNUC__)
 #define TPI_INLINE __attribute__((always_inline)) static inline

@@ -24,6 +24,7 @@
 #define NC TPI_GEMM_COLUMNS
 #define KC 256
 #define TILE 512
+#define LINE 8 /* doubles of a cache line, at which blocks begin */
 
 #define UNPACK_LOOP(T, LOAD, TO, FROM)    \
 	for (size_t i = 0; i < n; i++)    \
@@ -31,7 +32,7 @@
 	    LOAD(*TPI_CONST_AT(T, data[1], FROM, i))
 
 #define UNPACK(OP, ID, T, W, LOAD, STORE)                                 \
-	static void OP##_##ID(                                            \
+	TPI_CLONES static void OP##_##ID(                                 \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
 	{                                                                 \
 		const int64_t size = sizeof(T), wide = sizeof(double);    \
@@ -44,7 +45,7 @@
 	}
 
 #define PACK(OP, ID, T, W, LOAD, STORE)                                   \
-	static void OP##_##ID(                                            \
+	TPI_CLONES static void OP##_##ID(                                 \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
 	{                                                                 \
 		T *y = (T *)(void *)data[0];                              \
@@ -192,7 +193,7 @@ measure(const struct tpi_gemm *g)
 	size_t depth = least(KC, g->k);
 
 	s.c_row = round_up(least(NC, g->n), TPI_NR);
-	s.a = round_up(least(MC, g->m), TPI_MR) * depth;
+	s.a = round_up(round_up(least(MC, g->m), TPI_MR) * depth, LINE);
 	s.b = s.c_row * depth;
 	s.c = round_up(least(TILE, g->m), TPI_MR) * s.c_row;
 	return s;
@@ -205,8 +206,8 @@ multiply_tile(const struct tpi_gemm *g, const struct scratch *s, double *a,
 {
 	size_t m = least(TILE, g->m - i), n = least(NC, g->n - j);
 	double *b = a + s->a, *c = b + s->b;
-	tpi_product_fn *multiply =
-	    g->dtype == TP_DTYPE_F64 ? tpi_product : tpi_product_exact;
+	tpi_products_fn *multiply =
+	    g->dtype == TP_DTYPE_F64 ? tpi_products : tpi_products_exact;
 
 	memset(c, 0, round_up(m, TPI_MR) * s->c_row * sizeof(*c));
 	for (size_t k = 0; k < g->k; k += KC) {
@@ -218,10 +219,9 @@ multiply_tile(const struct tpi_gemm *g, const struct scratch *s, double *a,
 
 			pack_a(g, a, i + r, rows, k, depth);
 			for (size_t q = 0; q < n; q += TPI_NR)
-				for (size_t p = 0; p < rows; p += TPI_MR)
-					multiply(a + p * depth, b + q * depth,
-					    depth, c + (r + p) * s->c_row + q,
-					    s->c_row);
+				multiply(a, (rows + TPI_MR - 1) / TPI_MR,
+				    b + q * depth, depth, c + r * s->c_row + q,
+				    s->c_row);
 		}
 	}
 	for (size_t r = 0; r < m; r++)
@@ -250,8 +250,8 @@ struct products {
 	const struct tpi_gemm *shape;
 	tpi_gemm_fn *each;
 	struct scratch sizes;
-	size_t nbytes; /* of scratch for a part */
-	char *scratch;
+	size_t n_scratch; /* doubles for a part */
+	double *scratch;
 	uint64_t n_across, n_down, n_tiles; /* of a product; of all */
 	size_t n_parts;
 };
@@ -266,7 +266,7 @@ multiply_part(void *ctx, size_t k)
 	uint64_t from = share * k + (k < extra ? k : extra);
 	uint64_t to = from + share + (k < extra);
 	uint64_t a_product = all->n_across * all->n_down;
-	void *scratch = all->scratch + k * all->nbytes;
+	double *scratch = all->scratch + k * all->n_scratch;
 
 	for (uint64_t t = from; t < to; t++) {
 		uint64_t tile = t % a_product;
@@ -301,6 +301,8 @@ tpi_gemm_run(const struct tpi_call *c, const struct tpi_gemm *g,
     uint64_t n_products, tpi_gemm_fn *each, struct tp_err *err)
 {
 	struct products all = {.shape = g, .each = each, .sizes = measure(g)};
+	double *block;
+	size_t n;
 
 	if (g->m == 0 || g->n == 0 || n_products == 0)
 		return TP_OK;
@@ -309,13 +311,15 @@ tpi_gemm_run(const struct tpi_call *c, const struct tpi_gemm *g,
 	/* No more than there are elements of y. */
 	all.n_tiles = n_products * all.n_across * all.n_down;
 	all.n_parts = tpi_op_parts(c, work_of(g, n_products), all.n_tiles);
-	all.nbytes = (all.sizes.a + all.sizes.b + all.sizes.c) * sizeof(double);
-	all.scratch = tpi_op_scratch(c, all.n_parts, all.nbytes);
-	if (!all.scratch)
+	all.n_scratch = round_up(all.sizes.a + all.sizes.b + all.sizes.c, LINE);
+	n = all.n_parts * all.n_scratch + LINE;
+	block = tpi_op_scratch(c, n, sizeof(*block));
+	if (!block)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "%s: no memory for panels", c->op->onnx);
+	all.scratch = block + (LINE - (uintptr_t)block / sizeof(*block) % LINE);
 	tp_parallel(c->n_threads, all.n_parts, multiply_part, &all);
-	tp_mem_free(c->alloc, all.scratch, all.n_parts, all.nbytes);
+	tp_mem_free(c->alloc, block, n, sizeof(*block));
 	return TP_OK;
 }
 

@@ -135,7 +135,8 @@ tpi_image_pack(const struct tpi_gemm *g, double *panels, size_t width,
 	int64_t rows, tap_rows;
 
 	count_rows(im, &rows, &tap_rows);
-	for (size_t at = n; at % width; at++)
+	(void)width; /* TPI_NR: the image is on the right */
+	for (size_t at = n; at % TPI_NR; at++)
 		row[at] = 0;
 	for (size_t s = 0; s < depth; s++) {
 		double *to = row;
@@ -153,9 +154,9 @@ tpi_image_pack(const struct tpi_gemm *g, double *panels, size_t width,
 			fill_segment(g, seg, tap, to);
 			to += seg->n;
 		}
-		for (size_t at = 0; at < n; at += width)
-			memcpy(panels + at * depth + s * width, row + at,
-			    width * sizeof(*row));
+		for (size_t at = 0; at < n; at += TPI_NR)
+			memcpy(panels + at * depth + s * TPI_NR, row + at,
+			    TPI_NR * sizeof(*row));
 		if (++tap == across) {
 			tap = 0;
 			taps++;

@@ -6,15 +6,37 @@
 
 /* Of its own, because a function that the loader picks would be exported. */
 TPI_CLONES static void
-multiply(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
+multiply(const double *restrict a, size_t n_panels, const double *restrict b,
+    size_t n, double *restrict c, size_t c_row)
 {
-	tpi_product_block(a, b, n, c, c_row);
+	tpi_product_panels(a, n_panels, b, n, c, c_row);
+}
+
+#ifdef TPI_WIDE
+TPI_WIDE static void
+multiply_wide(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+{
+	tpi_product_pairs(a, n_panels, b, n, c, c_row);
+}
+#endif
+
+void
+tpi_products(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+{
+#ifdef TPI_WIDE
+	if (TPI_HAS_WIDE) {
+		multiply_wide(a, n_panels, b, n, c, c_row);
+		return;
+	}
+#endif
+	multiply(a, n_panels, b, n, c, c_row);
 }
 
 void
 tpi_product(const double *restrict a, const double *restrict b, size_t n,
     double *restrict c, size_t c_row)
 {
-	multiply(a, b, n, c, c_row);
+	tpi_products(a, 1, b, n, c, c_row);
 }

@@ -26,19 +26,30 @@ typedef void tpi_product_fn(const double *restrict a, const double *restrict b,
 
 tpi_product_fn tpi_product, tpi_product_exact;
 
+/*
+ * The same for n_panels panels of a, one after the other: c has TPI_MR rows for
+ * each.
+ */
+typedef void tpi_products_fn(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row);
+
+tpi_products_fn tpi_products, tpi_products_exact;
+
 #if defined(__GNUC__)
 /* Eight doubles, at any address that doubles have. */
 typedef double tpi_vector __attribute__((vector_size(64)));
 typedef double tpi_vector_at
     __attribute__((vector_size(64), aligned(8), may_alias));
 
+/* n_panels is 1 or, where there are registers enough, 2. */
 TPI_INLINE void
-tpi_product_block(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
+tpi_product_block(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
 {
-	tpi_vector acc[TPI_MR][2];
+	tpi_vector acc[2 * TPI_MR][2];
+	size_t rows = n_panels * TPI_MR;
 
-	for (size_t i = 0; i < TPI_MR; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		acc[i][0] = *(const tpi_vector_at *)(c + i * c_row);
 		acc[i][1] = *(const tpi_vector_at *)(c + i * c_row + 8);
 	}
@@ -46,25 +57,28 @@ tpi_product_block(const double *restrict a, const double *restrict b, size_t n,
 		tpi_vector left = *(const tpi_vector_at *)b;
 		tpi_vector right = *(const tpi_vector_at *)(b + 8);
 
-		for (size_t i = 0; i < TPI_MR; i++) {
-			acc[i][0] += left * a[i];
-			acc[i][1] += right * a[i];
+		for (size_t i = 0; i < rows; i++) {
+			double x = a[i / TPI_MR * TPI_MR * n + i % TPI_MR];
+
+			acc[i][0] += left * x;
+			acc[i][1] += right * x;
 		}
 		a += TPI_MR;
 		b += TPI_NR;
 	}
-	for (size_t i = 0; i < TPI_MR; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		*(tpi_vector_at *)(c + i * c_row) = acc[i][0];
 		*(tpi_vector_at *)(c + i * c_row + 8) = acc[i][1];
 	}
 }
 #else
 TPI_INLINE void
-tpi_product_block(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
+tpi_product_block(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
 {
 	double acc[TPI_MR][TPI_NR];
 
+	(void)n_panels;
 	for (size_t i = 0; i < TPI_MR; i++)
 		memcpy(acc[i], c + i * c_row, sizeof(acc[i]));
 	for (size_t k = 0; k < n; k++)
@@ -74,6 +88,31 @@ tpi_product_block(const double *restrict a, const double *restrict b, size_t n,
 				    a[k * TPI_MR + i] * b[k * TPI_NR + j];
 	for (size_t i = 0; i < TPI_MR; i++)
 		memcpy(c + i * c_row, acc[i], sizeof(acc[i]));
+}
+#endif
+
+TPI_INLINE void
+tpi_product_panels(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+{
+	for (size_t p = 0; p < n_panels; p++)
+		tpi_product_block(
+		    a + p * TPI_MR * n, 1, b, n, c + p * TPI_MR * c_row, c_row);
+}
+
+#ifdef TPI_WIDE
+/* With 32 vector registers two panels at once. */
+TPI_INLINE void
+tpi_product_pairs(const double *restrict a, size_t n_panels,
+    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+{
+	size_t p = 0;
+
+	for (; p + 2 <= n_panels; p += 2)
+		tpi_product_block(
+		    a + p * TPI_MR * n, 2, b, n, c + p * TPI_MR * c_row, c_row);
+	tpi_product_panels(a + p * TPI_MR * n, n_panels - p, b, n,
+	    c + p * TPI_MR * c_row, c_row);
 }
 #endif
 
