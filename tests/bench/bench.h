@@ -23,6 +23,9 @@ struct bench {
 /* Seconds of the processor that this program has had. */
 double bench_now(void);
 
+/* Print the head; only lines whose `what` contains word will be measured. */
+void bench_begin(const char *word);
+
 /* Measure and print a line; false when the ratio is not as wanted. */
 _Bool bench_run(const struct bench *b);
 

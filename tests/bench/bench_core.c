@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tp/convert.h"
 #include "tp/copy.h"
@@ -21,70 +20,6 @@
 #include "tp/op.h"
 #include "tp/profile.h"
 #include "tp/view.h"
-
-#define MAX_ROUNDS 101
-#define MIN_SECONDS 1.0 /* at least five rounds all the same */
-
-/* Only lines that contain this are measured. */
-static const char *only = "";
-
-double
-bench_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static double
-time_of(bench_fn *fn, void *ctx)
-{
-	double start = bench_now();
-
-	fn(ctx);
-	return bench_now() - start;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-_Bool
-bench_run(const struct bench *b)
-{
-	double ratios[MAX_ROUNDS], end, median;
-	unsigned n = 0;
-
-	if (!strstr(b->what, only))
-		return 1;
-	b->ours(b->ours_ctx);
-	b->theirs(b->theirs_ctx);
-	end = bench_now() + MIN_SECONDS;
-	while (n < MAX_ROUNDS && (n < 5 || bench_now() < end)) {
-		double ours, theirs;
-
-		/* Who comes second finds the caches warmer: take turns. */
-		if (n % 2) {
-			theirs = time_of(b->theirs, b->theirs_ctx);
-			ours = time_of(b->ours, b->ours_ctx);
-		} else {
-			ours = time_of(b->ours, b->ours_ctx);
-			theirs = time_of(b->theirs, b->theirs_ctx);
-		}
-		ratios[n++] = theirs / ours * b->scale;
-	}
-	qsort(ratios, n, sizeof(*ratios), compare);
-	median = ratios[n / 2];
-	printf("%-28s %-22s %6.2f   >= %.2f%s\n", b->what, b->against, median,
-	    b->wanted, median < b->wanted ? "   BELOW" : "");
-	fflush(stdout);
-	return median >= b->wanted;
-}
 
 /* Memory that is really there: each page written. */
 static void *
@@ -270,8 +205,7 @@ run_op(void *ctx)
 {
 	static const struct tp_str onnx = {"", 0}, name = {"Add", 3};
 	struct add *s = ctx;
-	const struct tp_value terms[] = {
-	    tp_value_of(s->a), tp_value_of(s->b)};
+	const struct tp_value terms[] = {tp_value_of(s->a), tp_value_of(s->b)};
 	const struct tp_op_opts opts = {.n_threads = 1, .into = s->out};
 	const struct tp_op *op = NULL;
 	struct tp_value sum;
@@ -372,10 +306,7 @@ main(int argc, char **argv)
 {
 	_Bool good = 1;
 
-	if (argc > 1)
-		only = argv[1];
-
-	printf("%-28s %-22s %6s   %s\n", "what", "against", "ratio", "wanted");
+	bench_begin(argc > 1 ? argv[1] : "");
 	good &= bench_allocators();
 	good &= bench_transpose();
 	good &= bench_casts();
