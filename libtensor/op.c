@@ -244,6 +244,22 @@ tpi_is_strings(const struct tpi_call *c, size_t k)
 	return k < c->n_in && c->values[k].kind == TP_VALUE_STRINGS;
 }
 
+bool
+tpi_is_integer(enum tp_dtype dtype)
+{
+	enum tp_dtype_kind kind = tp_dtype_kind(dtype);
+
+	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
+}
+
+bool
+tpi_same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
+{
+	return a->rank == b->rank &&
+	       (!a->rank || !memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b),
+				a->rank * sizeof(int64_t)));
+}
+
 struct tpi_info
 tpi_info_of(const struct tp_tensor *t)
 {

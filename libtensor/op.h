@@ -150,6 +150,9 @@ enum tp_status tpi_op_axis(const struct tpi_call *c, int64_t axis,
 /* True if input k is strings. */
 bool tpi_is_strings(const struct tpi_call *c, size_t k);
 
+bool tpi_is_integer(enum tp_dtype dtype);
+bool tpi_same_shape(const struct tp_tensor *a, const struct tp_tensor *b);
+
 /* The shape and dtype of a tensor. */
 struct tpi_info tpi_info_of(const struct tp_tensor *t);
 

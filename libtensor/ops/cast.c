@@ -193,6 +193,8 @@ static const struct tpi_attr_spec cast_attrs[] = {
     {"round_mode", TP_ATTR_STRING},
     {NULL, 0},
 };
+static const struct tpi_attr_spec attrs_19[] = {
+    {"to", TP_ATTR_INT}, {"saturate", TP_ATTR_INT}, {NULL, 0}};
 static const struct tpi_attr_spec old_attrs[] = {
     {"to", TP_ATTR_INT}, {NULL, 0}};
 static const struct tpi_attr_spec oldest_attrs[] = {
@@ -214,10 +216,12 @@ static const struct tpi_attr_spec oldest_attrs[] = {
 	}
 
 const struct tp_op tpi_cast_ops[] = {
-    CAST(19, 0, cast_attrs),
+    CAST(24, 0, cast_attrs),
+    CAST(19, 23, attrs_19),
     CAST(6, 18, old_attrs),
     CAST(1, 5, oldest_attrs),
-    CAST_LIKE(19, 0, cast_attrs + 1),
+    CAST_LIKE(24, 0, cast_attrs + 1),
+    CAST_LIKE(19, 23, attrs_19 + 1),
     CAST_LIKE(15, 18, NULL),
     {
 	.name = "bit_cast",

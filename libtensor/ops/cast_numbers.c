@@ -85,14 +85,6 @@ store_whole(enum tp_dtype dtype, const uint64_t *x, size_t n, void *dst)
 }
 
 static bool
-is_integer(enum tp_dtype dtype)
-{
-	enum tp_dtype_kind kind = tp_dtype_kind(dtype);
-
-	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
-}
-
-static bool
 is_narrow_float(enum tp_dtype dtype)
 {
 	return tp_dtype_kind(dtype) == TP_KIND_FLOAT &&
@@ -164,7 +156,7 @@ tpi_cast_doubles(const struct tpi_cast *how, double *x, size_t n, void *dst)
 {
 	uint64_t whole[TPI_CHUNK];
 
-	if (is_integer(how->to)) {
+	if (tpi_is_integer(how->to)) {
 		cut_all(x, n, whole);
 		store_whole(how->to, whole, n, dst);
 	} else if (tp_dtype_kind(how->to) == TP_KIND_BOOL) {
@@ -204,7 +196,7 @@ tpi_cast_numbers(const struct tpi_cast *how, enum tp_dtype from,
 
 	if (how->to == from || kind == TP_KIND_COMPLEX) {
 		convert(how->to, dst, from, src, n, TP_OVERFLOW_INF);
-	} else if (!from_float && is_integer(how->to)) {
+	} else if (!from_float && tpi_is_integer(how->to)) {
 		load_whole(from, src, n, whole);
 		store_whole(how->to, whole, n, dst);
 	} else if (!from_float && is_wide && how->to == TP_DTYPE_F32) {

@@ -244,21 +244,13 @@ without_spaces(struct tp_str text)
 	return r;
 }
 
-static bool
-is_integer(enum tp_dtype dtype)
-{
-	enum tp_dtype_kind kind = tp_dtype_kind(dtype);
-
-	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
-}
-
 /* One text: for an integer to *whole, else to *x. */
 static bool
 parse_one(struct tp_str text, enum tp_dtype dtype, uint64_t *whole, double *x)
 {
 	struct reading r = without_spaces(text);
 
-	if (is_integer(dtype) && read_whole(r, whole))
+	if (tpi_is_integer(dtype) && read_whole(r, whole))
 		return true;
 	if (!read_number(r, dtype, x))
 		return false;
@@ -282,7 +274,7 @@ parse_chunk(struct tpi_call *c, const struct tpi_cast *how, uint64_t from,
 			    "%s: element %" PRIu64 " is '%s', no number",
 			    c->op->onnx, from + i, TP_BRIEF(text));
 	}
-	if (is_integer(how->to))
+	if (tpi_is_integer(how->to))
 		tpi_cast_numbers(how, TP_DTYPE_U64, whole, n, dst);
 	else
 		tpi_cast_doubles(how, x, n, dst);

@@ -65,15 +65,13 @@ check_blocks(
 	return TP_OK;
 }
 
+/* A scalar and a list of one are the same here. */
 static bool
-same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
+is_like(const struct tp_tensor *a, const struct tp_tensor *b)
 {
-	/* A scalar and a list of one are the same here. */
 	if (a->n_elems == 1 && b->n_elems == 1 && a->rank <= 1 && b->rank <= 1)
 		return true;
-	return a->rank == b->rank &&
-	       (!a->rank || !memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b),
-				a->rank * sizeof(int64_t)));
+	return tpi_same_shape(a, b);
 }
 
 enum tp_status
@@ -88,7 +86,7 @@ tpi_grid_check(const struct tpi_call *c, struct tp_err *err)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: scales of dtype %s", c->op->onnx,
 		    tp_dtype_name(scale->dtype));
-	if (c->in[2] && !same_shape(c->in[2], scale))
+	if (c->in[2] && !is_like(c->in[2], scale))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: zero points of shape %s, scales of %s", c->op->onnx,
 		    TP_SHAPE_TEXT(tp_tensor_sizes(c->in[2]), c->in[2]->rank),

@@ -3,7 +3,6 @@
 #include "old_broadcast.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "../tensor.h"
 
@@ -27,14 +26,6 @@ refuse(const struct tpi_call *c, unsigned axis, struct tp_err *err)
 	    TP_SHAPE_TEXT(tp_tensor_sizes(a), a->rank), axis);
 }
 
-static bool
-same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
-{
-	return a->rank == b->rank &&
-	       (!a->rank || !memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b),
-				a->rank * sizeof(int64_t)));
-}
-
 /* The axis of input 0 where input 1 begins. */
 static enum tp_status
 find_axis(const struct tpi_call *c, unsigned *axis, struct tp_err *err)
@@ -44,7 +35,7 @@ find_axis(const struct tpi_call *c, unsigned *axis, struct tp_err *err)
 
 	*axis = 0;
 	if (!tpi_attr_int(c, "broadcast", 0))
-		return same_shape(a, b) ? TP_OK : refuse(c, 0, err);
+		return tpi_same_shape(a, b) ? TP_OK : refuse(c, 0, err);
 	if (b->rank > a->rank)
 		return refuse(c, 0, err);
 	*axis = a->rank - b->rank;

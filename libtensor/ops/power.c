@@ -88,14 +88,6 @@ static tp_loop_fn *const pow_kernels[TP_DTYPE_COUNT] = {TPI_FOREACH_DOUBLE(
 static tp_loop_fn *const ipow_kernels[TP_DTYPE_COUNT] = {
     TPI_FOREACH_INT(TPI_KERNEL_ROW, ipow)};
 
-static bool
-is_integer(const struct tp_tensor *t)
-{
-	enum tp_dtype_kind kind = tp_dtype_kind(t->dtype);
-
-	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
-}
-
 static enum tp_status
 infer_pow(const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 {
@@ -119,7 +111,8 @@ infer_pow(const struct tpi_call *c, struct tpi_info *infos, struct tp_err *err)
 static enum tp_status
 run_pow(struct tpi_call *c, struct tp_err *err)
 {
-	bool whole = is_integer(c->in[0]) && is_integer(c->in[1]);
+	bool whole =
+	    tpi_is_integer(c->in[0]->dtype) && tpi_is_integer(c->in[1]->dtype);
 	enum tp_dtype dtype = whole ? TP_DTYPE_I64 : TP_DTYPE_F64;
 	const struct tp_tensor *e = c->in[1];
 	struct tp_tensor *wide = NULL;

@@ -24,14 +24,6 @@
 
 #include "../banned.h"
 
-static bool
-is_integer(enum tp_dtype dtype)
-{
-	enum tp_dtype_kind kind = tp_dtype_kind(dtype);
-
-	return kind == TP_KIND_INT || kind == TP_KIND_UINT;
-}
-
 /* Adding this to a number below 2^51 leaves it as the last bits. */
 #define SHIFT 0x1.8p52
 
@@ -74,7 +66,7 @@ can_hold(enum tp_dtype dtype)
 {
 	unsigned bits = tp_dtype_bits(dtype);
 
-	return (is_integer(dtype) && bits <= 32) ||
+	return (tpi_is_integer(dtype) && bits <= 32) ||
 	       (tp_dtype_kind(dtype) == TP_KIND_FLOAT && bits <= 8);
 }
 
@@ -95,7 +87,7 @@ infer_quantize(
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: output_dtype is %s, zero points have %s", c->op->onnx,
 		    tp_dtype_name(dtype), tp_dtype_name(given));
-	if ((from != TP_KIND_FLOAT && !is_integer(c->in[0]->dtype)) ||
+	if ((from != TP_KIND_FLOAT && !tpi_is_integer(c->in[0]->dtype)) ||
 	    !can_hold(dtype))
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: %s to %s", c->op->onnx, tp_dtype_name(c->in[0]->dtype),
@@ -135,7 +127,7 @@ quantize_chunk(void *ctx, uint64_t from, size_t n)
 	double x[TPI_CHUNK], scale[TPI_CHUNK], zero[TPI_CHUNK];
 	void *dst = tpi_chunk_place(q->y, from);
 	union tpi_chunk room;
-	bool whole = is_integer(q->y->dtype);
+	bool whole = tpi_is_integer(q->y->dtype);
 
 	tpi_load_doubles(
 	    q->x.dtype, tpi_chunk_read(&q->x, from, n, &room), n, x);
@@ -211,7 +203,7 @@ infer_dequantize(
 		    "%s: zero points have dtype %s, input 0 has %s",
 		    c->op->onnx, tp_dtype_name(c->in[2]->dtype),
 		    tp_dtype_name(from));
-	if ((tp_dtype_kind(from) != TP_KIND_FLOAT && !is_integer(from)) ||
+	if ((tp_dtype_kind(from) != TP_KIND_FLOAT && !tpi_is_integer(from)) ||
 	    tp_dtype_kind(dtype) != TP_KIND_FLOAT || tp_dtype_bits(dtype) < 16)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: %s to %s", c->op->onnx, tp_dtype_name(from),

@@ -126,9 +126,7 @@ infer_equal(
 
 	for (size_t k = 1; k < c->n_in && !rc; k++) {
 		b = c->in[k];
-		if (b->rank != a->rank ||
-		    (a->rank && memcmp(tp_tensor_sizes(a), tp_tensor_sizes(b),
-				    a->rank * sizeof(int64_t))))
+		if (!tpi_same_shape(a, b))
 			rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: input %zu has shape %s, input 0 has %s",
 			    c->op->onnx, k,
