@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "text.h"
+
 FILE *
 run_trace_of(const struct run_settings *s)
 {
@@ -48,11 +50,13 @@ evaluate(const struct run_model *m, const struct run_settings *s,
     struct run_job *job, struct tp_err *err)
 {
 	struct run_watch *w = &job->watch;
+	uint64_t peak = 0;
 	struct tp_run_opts opts = {
 	    .n_threads = s->n_threads,
 	    .strings = m->strings,
 	    .max_iterations = s->max_iterations,
 	    .max_memory = s->max_memory,
+	    .peak_memory = w->trace ? &peak : NULL,
 	    .seed = s->inputs.seed.seed,
 	};
 	enum tp_status rc;
@@ -64,6 +68,9 @@ evaluate(const struct run_model *m, const struct run_settings *s,
 	}
 	rc = tp_program_run(m->program, job->inputs.items, job->inputs.n,
 	    job->outputs.items, job->outputs.n, &opts, err);
+	if (w->trace)
+		fprintf(w->trace, "%s of values and scratch at most\n",
+		    CLI_HUMAN(peak));
 	if (!rc && w->stop_at && !w->stopped)
 		return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 		    "no node '%s' was computed", TP_BRIEF(tp_str(w->stop_at)));
