@@ -16,26 +16,25 @@
 #define ARG(OP, ID, T, W, LOAD, STORE) \
 	FIND(arg_max, ID, T, LOAD, >)  \
 	FIND(arg_min, ID, T, LOAD, <)
-#define FIND(OP, ID, T, LOAD, BEATS)                                        \
-	static void OP##_##ID(                                              \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)   \
-	{                                                                   \
-		bool last = *(const bool *)((struct tpi_row *)ctx)->how;    \
-		const char *x = data[1];                                    \
-		int64_t found = 0;                                          \
-                                                                            \
-		for (size_t i = 1; i < n; i++) {                            \
-			T code = *TPI_CONST_AT(T, x, steps[1], i);          \
-			T best_code = *TPI_CONST_AT(T, x, steps[1], found); \
-			VALUE_##ID a = LOAD(code), best = LOAD(best_code);  \
-			bool is_nan = a != a, best_is_nan = best != best;   \
-                                                                            \
-			if (is_nan != best_is_nan ? is_nan                  \
-			    : last		  ? !(best BEATS a)         \
-						  : a BEATS best)                          \
-				found = (int64_t)i;                         \
-		}                                                           \
-		*(int64_t *)(void *)data[0] = found;                        \
+#define FIND(OP, ID, T, LOAD, BEATS)                                      \
+	static void OP##_##ID(                                            \
+	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
+	{                                                                 \
+		bool last = *(const bool *)((struct tpi_row *)ctx)->how;  \
+		VALUE_##ID best = LOAD(*TPI_CONST_AT(T, data[1], 0, 0));  \
+		int64_t found = 0;                                        \
+                                                                          \
+		for (size_t i = 1; i < n; i++) {                          \
+			VALUE_##ID a =                                    \
+			    LOAD(*TPI_CONST_AT(T, data[1], steps[1], i)); \
+                                                                          \
+			if (a BEATS best || (last && a == best) ||        \
+			    (a != a && (last || best == best))) {         \
+				best = a;                                 \
+				found = (int64_t)i;                       \
+			}                                                 \
+		}                                                         \
+		*(int64_t *)(void *)data[0] = found;                      \
 	}
 
 /* What an element is compared as. */

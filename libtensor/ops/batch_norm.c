@@ -22,27 +22,31 @@
 
 enum { SCALE = 1, BIAS, MEAN, VARIANCE, N_INPUTS };
 
-/* Of rows.h; beside y and x there is one f64 for a row of each other input. */
-struct test {
-	double epsilon;
-};
+/*
+ * Kernels of rows.h on y and x, which are packed, and three f64: those of one
+ * channel for all of a row, or a row of them where each element is a channel.
+ */
+enum { ROW_Y, ROW_X, ROW_MEAN, ROW_FACTOR, ROW_BIAS, N_OPERANDS };
+
+#define SHIFT(LOAD, STORE, I)          \
+	for (size_t i = 0; i < n; i++) \
+		y[i] = STORE((LOAD(x[i]) - mean[I]) * factor[I] + bias[I]);
 
 #define TEST(OP, ID, T, W, LOAD, STORE)                                    \
 	static void OP##_##ID(                                             \
 	    void *ctx, char *const *data, const int64_t *steps, size_t n)  \
 	{                                                                  \
-		const struct test *t = ((struct tpi_row *)ctx)->how;       \
-		T *y = (T *)(void *)data[0];                               \
-		const T *x = (const T *)(void *)data[1];                   \
-		double bias = *(double *)(void *)data[1 + BIAS];           \
-		double mean = *(double *)(void *)data[1 + MEAN];           \
-		double variance = *(double *)(void *)data[1 + VARIANCE];   \
-		double factor = *(double *)(void *)data[1 + SCALE] /       \
-				sqrt(variance + t->epsilon);               \
+		T *y = (T *)(void *)data[ROW_Y];                           \
+		const T *x = (const T *)(void *)data[ROW_X];               \
+		const double *mean = (double *)(void *)data[ROW_MEAN];     \
+		const double *factor = (double *)(void *)data[ROW_FACTOR]; \
+		const double *bias = (double *)(void *)data[ROW_BIAS];     \
                                                                            \
-		(void)steps;                                               \
-		for (size_t i = 0; i < n; i++)                             \
-			y[i] = STORE((LOAD(x[i]) - mean) * factor + bias); \
+		(void)ctx;                                                 \
+		if (steps[ROW_MEAN])                                       \
+			SHIFT(LOAD, STORE, i)                              \
+		else                                                       \
+			SHIFT(LOAD, STORE, 0)                              \
 	}
 
 TPI_FOREACH_DOUBLE(TEST, test)
@@ -136,35 +140,68 @@ infer_batch_norm(
 	return check_inputs(c, &g, err);
 }
 
+/* scale / sqrt(variance + epsilon), over the variance. */
+static void
+make_factor(
+    const struct tpi_call *c, struct tp_tensor *variance, const double *scale)
+{
+	double epsilon = tpi_attr_float(c, "epsilon", (double)1e-5f);
+	double *x = tp_tensor_data_mut(variance);
+
+	for (uint64_t i = 0; i < variance->n_elems; i++)
+		x[i] = scale[i] / sqrt(x[i] + epsilon);
+}
+
+static enum tp_status
+take_parameters(const struct tpi_call *c, const struct geometry *g,
+    struct tp_tensor **made, struct tp_err *err)
+{
+	const int64_t sizes[] = {1, g->sizes[1], 1};
+	struct tp_tensor *scale = NULL;
+	enum tp_status rc =
+	    tpi_op_doubles(c, c->in[SCALE], sizes, 3, &scale, err);
+
+	if (!rc)
+		rc = tpi_op_doubles(
+		    c, c->in[BIAS], sizes, 3, &made[ROW_BIAS], err);
+	if (!rc)
+		rc = tpi_op_doubles(
+		    c, c->in[MEAN], sizes, 3, &made[ROW_MEAN], err);
+	if (!rc)
+		rc = tpi_op_doubles(
+		    c, c->in[VARIANCE], sizes, 3, &made[ROW_FACTOR], err);
+	if (!rc)
+		make_factor(c, made[ROW_FACTOR], tp_tensor_data(scale));
+	tp_tensor_free(scale);
+	return rc;
+}
+
 static enum tp_status
 run_test(struct tpi_call *c, const struct geometry *g, struct tp_err *err)
 {
-	const int64_t channels[] = {1, g->sizes[1], 1};
-	struct test test = {tpi_attr_float(c, "epsilon", (double)1e-5f)};
-	struct tp_tensor *made[1 + N_INPUTS] = {NULL}, *packed = NULL;
+	struct tp_tensor *made[N_OPERANDS] = {NULL}, *packed = NULL;
+	unsigned axis = g->sizes[2] == 1 ? 1 : 2;
 	struct tpi_rows rows = {
 	    .kernel = test_kernels[c->in[0]->dtype],
-	    .how = &test,
 	    .n_written = 1,
-	    .n_operands = 1 + N_INPUTS,
-	    .axis = 2,
-	    .n = g->sizes[2],
+	    .n_operands = N_OPERANDS,
+	    .axis = axis,
+	    .n = g->sizes[axis],
 	};
 	enum tp_status rc =
-	    tp_tensor_reshape(c->out[0], g->sizes, 3, &made[0], err);
+	    tp_tensor_reshape(c->out[0], g->sizes, 3, &made[ROW_Y], err);
 
 	if (!rc)
 		rc = tp_tensor_contiguous(c->in[0], &packed, err);
 	if (!rc)
-		rc = tp_tensor_reshape(packed, g->sizes, 3, &made[1], err);
-	for (size_t k = SCALE; k < N_INPUTS && !rc; k++)
-		rc =
-		    tpi_op_doubles(c, c->in[k], channels, 3, &made[1 + k], err);
-	for (unsigned k = 0; k < 1 + N_INPUTS; k++)
+		rc = tp_tensor_reshape(packed, g->sizes, 3, &made[ROW_X], err);
+	if (!rc)
+		rc = take_parameters(c, g, made, err);
+	for (unsigned k = 0; k < N_OPERANDS; k++)
 		rows.operands[k] = made[k];
 	if (!rc)
 		rc = tpi_rows_run(c, &rows, err);
-	for (unsigned k = 0; k < 1 + N_INPUTS; k++)
+	for (unsigned k = 0; k < N_OPERANDS; k++)
 		tp_tensor_free(made[k]);
 	tp_tensor_free(packed);
 	return rc;
