@@ -7,6 +7,7 @@
  */
 #include "quantize.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "tp/parallel.h"
@@ -16,6 +17,8 @@
 #include "quantize_graph.h"
 
 #include "banned.h"
+
+#define INFINITE_ENOUGH 1e30
 
 /* What a computed storage holds. */
 struct computed {
@@ -261,6 +264,23 @@ keep(struct quantized *q, size_t i, const char *why)
 	item->nbytes_after = item->nbytes_before;
 }
 
+/*
+ * A number that f16 cannot hold is a wrong one in all that is computed with it,
+ * unless it only stands for infinity, as in masks.
+ */
+static enum tp_status
+check_half(const struct quantized *q, const struct tp_quantized_item *item,
+    struct tp_err *err)
+{
+	if (!q->options.half_graph || !item->n_saturated ||
+	    item->errors.max_abs >= INFINITE_ENOUGH)
+		return TP_OK;
+	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+	    "the graph cannot compute with f16: tensor '%s' has %" PRIu64
+	    " numbers beyond 65504",
+	    TP_BRIEF(item->name), item->n_saturated);
+}
+
 /* Look at what was measured: fail, keep as it is, or go on. */
 static enum tp_status
 judge(struct quantized *q, size_t i, struct tp_err *err)
@@ -280,6 +300,8 @@ judge(struct quantized *q, size_t i, struct tp_err *err)
 			*err = result->err;
 		return result->status;
 	}
+	if (check_half(q, item, err))
+		return TP_EUNSUPPORTED;
 	if (count_bytes(q, i, err))
 		return TP_ELIMIT;
 	if (q->options.accept && !q->options.half_graph)

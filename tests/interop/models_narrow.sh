@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # models_narrow.sh BIN CACHE NAME.onnx [SCHEME:DECIBELS… -- ARGUMENT…] - a real
-# model of models.lock with narrowed weights
+# model of models.lock with narrowed weights; the scheme half is f16 that the
+# graph computes with
 #
-# It is valid, smaller, and comes back byte for byte when it is dequantized and
-# quantized again. Computed by the reference operators, with these arguments of
+# It is valid, smaller, and (but for half) comes back byte for byte when it is
+# dequantized and quantized again. Computed by the reference operators, with these arguments of
 # tp-verify run, every output has errors at least that many decibels below it.
 set -eu
 
@@ -22,10 +23,15 @@ cd "$work"
 
 # round SCHEME: 1.onnx, narrowed
 round() {
-	tp-quantize -q --force --verify -s "$1" model.onnx 1.onnx
-	tp-quantize -q --force --verify --dequantize 1.onnx 2.onnx
-	tp-quantize -q --force -s "$1" 2.onnx 3.onnx
-	cmp 1.onnx 3.onnx
+	if [ "$1" = half ]; then
+		tp-quantize -q --force --verify -s f16 --graph-dtype f16 \
+		    model.onnx 1.onnx
+	else
+		tp-quantize -q --force --verify -s "$1" model.onnx 1.onnx
+		tp-quantize -q --force --verify --dequantize 1.onnx 2.onnx
+		tp-quantize -q --force -s "$1" 2.onnx 3.onnx
+		cmp 1.onnx 3.onnx
+	fi
 	tp-verify check 1.onnx >log || {
 		cat log
 		exit 1

@@ -75,7 +75,6 @@ narrow 55 f16 ch_PP-OCRv4_det_infer.onnx x=1,3,160,320@page
 narrow 40 bf16 silero_vad_v5.onnx input=1,512 state=2,1,128 sr:16000
 narrow 60 "f16 --graph-dtype f16" silero_vad_v5.onnx \
     input=1,512 state=2,1,128 sr:16000
-narrow 50 "f16 --graph-dtype f16" silero_vad_legacy.onnx input=1,1536 sr:16000
 narrow 50 "f16 --graph-dtype f16" ch_PP-OCRv4_det_infer.onnx \
     x=1,3,160,320@page
 narrow 45 "f16 --graph-dtype f16" ch_PP-OCRv4_rec_infer.onnx x=1,3,48,160

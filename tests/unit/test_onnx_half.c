@@ -129,7 +129,7 @@ test_constants(void **state)
 	a->floats = build_take(2 * sizeof(float));
 	a->n_floats = 2;
 	a->floats[0] = 1;
-	a->floats[1] = 65536;
+	a->floats[1] = 2;
 	a = build_attribute(add_node(g, "Constant", "", "n"), "value_int", 2);
 	a->has_i = 1;
 	a->i = 3;
@@ -287,6 +287,39 @@ test_refused(void **state)
 	    build_model(8, 13, g), half, "has an input of unknown type");
 }
 
+/* Beyond f16, but for what stands for infinity. */
+static void
+test_range(void **state)
+{
+	static const struct {
+		float value;
+		const char *refusal;
+		uint16_t becomes;
+	} rows[] = {
+	    {65504, NULL, 0x7bff},
+	    {65519, NULL, 0x7bff},
+	    {-1048576, "tensor 'w' has 1 numbers beyond 65504", 0},
+	    {-3e38f, NULL, 0xfbff},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		TpOnnx__GraphProto *g = graph_of("Relu");
+		TpOnnx__ModelProto *m = build_model(8, 13, g);
+		uint16_t bits;
+
+		memcpy(g->initializer[0]->raw_data.data, &rows[i].value, 4);
+		if (rows[i].refusal) {
+			assert_refused(m, half, rows[i].refusal);
+			continue;
+		}
+		m = halved(g, 8, 13);
+		memcpy(&bits, m->graph->initializer[0]->raw_data.data, 2);
+		assert_int_equal(bits, rows[i].becomes);
+		drop(m);
+	}
+}
+
 static void
 test_no_memory(void **state)
 {
@@ -320,6 +353,7 @@ main(void)
 	    cmocka_unit_test(test_loops),
 	    cmocka_unit_test(test_old_inputs),
 	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_range),
 	    cmocka_unit_test(test_no_memory),
 	};
 
