@@ -119,6 +119,17 @@ check_kind(const struct tpi_call *c, size_t k, const struct tp_value *v,
 	    c->op->onnx, k, tp_value_kind_name(v->kind));
 }
 
+/*
+ * Complex numbers are for operators that do not look at elements, which take
+ * strings too, and for those with a kernel.
+ */
+static bool
+may_be_complex(const struct tp_op *op, size_t k)
+{
+	return op->flags & TPI_OP_VALUES || op->strings_in & TPI_BIT(k) ||
+	       (op->kernels && k == op->kernel_of);
+}
+
 static enum tp_status
 take_input(
     struct tpi_call *c, size_t k, const struct tp_value *v, struct tp_err *err)
@@ -140,6 +151,11 @@ take_input(
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: input %zu is quantized; tp_dequantize first",
 		    c->op->onnx, k);
+	if (t && tp_dtype_kind(t->dtype) == TP_KIND_COMPLEX &&
+	    !may_be_complex(c->op, k))
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "%s: input %zu has dtype %s", c->op->onnx, k,
+		    tp_dtype_name(t->dtype));
 	c->in[k] = t;
 	return TP_OK;
 }
