@@ -74,6 +74,8 @@ tp_op_attr_at(const struct tp_op *op, size_t i, enum tp_attr_kind *kind)
 bool
 tp_op_takes(const struct tp_op *op, enum tp_dtype dtype)
 {
+	if (op->dtypes && !(op->dtypes & TPI_BIT((unsigned)dtype)))
+		return false;
 	if (dtype == TP_DTYPE_STRING)
 		return op->strings_in || op->flags & TPI_OP_VALUES;
 	if ((unsigned)dtype >= TP_DTYPE_COUNT || tp_dtype_bits(dtype) == 0)

@@ -109,10 +109,11 @@ struct tp_op {
 	tpi_run_fn *run;
 	/*
 	 * By dtype of input kernel_of; an empty slot is "unsupported". NULL:
-	 * any dtype, without a kernel. What the operands of a kernel are is
-	 * between it and run.
+	 * any of `dtypes`, without a kernel. What the operands of a kernel are
+	 * is between it and run.
 	 */
 	uint8_t kernel_of;
+	uint32_t dtypes; /* a TPI_BIT each; 0: all */
 	tp_loop_fn *const *kernels;
 	/* The same for families whose run needs a second kernel. */
 	tp_loop_fn *const *finish;

@@ -98,7 +98,7 @@ list_dtypes(const struct tp_op *op, char *text, size_t size)
 
 	text[0] = 0;
 	for (int d = 0; d < TP_DTYPE_COUNT && at < size; d++)
-		if (op->kernels[d])
+		if (tp_op_takes(op, (enum tp_dtype)d))
 			at += (size_t)snprintf(text + at, size - at, "%s%s",
 			    at ? ", " : "", tp_dtype_name((enum tp_dtype)d));
 }
@@ -237,17 +237,22 @@ static enum tp_status
 choose_kernel(struct tpi_call *c, struct tp_err *err)
 {
 	const struct tp_tensor *t = c->in[c->op->kernel_of];
-	char takes[160];
+	enum tp_dtype dtype;
+	char takes[240];
 
-	if (!c->op->kernels || !t)
+	if ((!c->op->kernels && !c->op->dtypes) || !t)
 		return TP_OK;
-	c->kernel = c->op->kernels[t->dtype];
-	if (c->kernel)
+	dtype = tpi_is_strings(c, c->op->kernel_of) ? TP_DTYPE_STRING
+		: tpi_op_widens(c)		    ? c->moves
+						    : t->dtype;
+	if (c->op->kernels)
+		c->kernel = c->op->kernels[t->dtype];
+	if (c->op->kernels ? c->kernel != NULL : tp_op_takes(c->op, dtype))
 		return TP_OK;
 	list_dtypes(c->op, takes, sizeof(takes));
 	return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 	    "%s of dtype %s; it is implemented for %s", c->op->onnx,
-	    tp_dtype_name(t->dtype), takes);
+	    tp_dtype_name(dtype), takes);
 }
 
 static bool

@@ -271,11 +271,11 @@ static const struct tpi_attr_spec eye_attrs[] = {
 		.until = to, .min_out = 1, .max_out = 1,                   \
 		.flags = TPI_OP_VALUES, .attrs = spec, .run = run_constant \
 	}
-#define ROW(op, onnx_name, from, to, how, spec)                             \
+#define ROW(op, onnx_name, from, to, how, strings, spec)                    \
 	{                                                                   \
 		.name = #op, .onnx = onnx_name, .since = from, .until = to, \
 		.min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,       \
-		.flags = how, .strings_in = TPI_BIT(0), .attrs = spec,      \
+		.flags = how, .strings_in = strings, .attrs = spec,         \
 		.infer = infer_##op, .run = run_##op                        \
 	}
 
@@ -293,9 +293,9 @@ const struct tp_op tpi_make_ops[] = {
 	.flags = TPI_OP_VALUES,
 	.attrs = value_attrs,
 	.run = run_constant_of_shape},
-    ROW(shape, "Shape", 15, 0, 0, shape_attrs),
-    ROW(shape, "Shape", 1, 14, 0, NULL),
-    ROW(size, "Size", 1, 0, 0, NULL),
-    ROW(eye_like, "EyeLike", 9, 0, TPI_OP_ON_ZEROS, eye_attrs),
+    ROW(shape, "Shape", 15, 0, 0, TPI_BIT(0), shape_attrs),
+    ROW(shape, "Shape", 1, 14, 0, TPI_BIT(0), NULL),
+    ROW(size, "Size", 1, 0, 0, TPI_BIT(0), NULL),
+    ROW(eye_like, "EyeLike", 9, 0, TPI_OP_ON_ZEROS, 0, eye_attrs),
     {.name = NULL},
 };

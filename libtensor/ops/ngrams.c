@@ -318,11 +318,6 @@ run_tfidf(struct tpi_call *c, struct tp_err *err)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: input of rank %u, expected 1 or 2", c->op->onnx,
 		    x->rank);
-	if (!tpi_is_strings(c, 0) && x->dtype != TP_DTYPE_I32 &&
-	    x->dtype != TP_DTYPE_I64)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s of dtype %s; it takes i32, i64, string", c->op->onnx,
-		    tp_dtype_name(x->dtype));
 	rc = prepare(c, &v, err);
 	if (!rc)
 		rc = vectorize(c, &v, err);
@@ -347,6 +342,8 @@ const struct tp_op tpi_ngrams_ops[] = {
 	.max_out = 1,
 	.flags = TPI_OP_MAKES,
 	.strings_in = TPI_BIT(0),
+	.dtypes = TPI_BIT(TP_DTYPE_I32) | TPI_BIT(TP_DTYPE_I64) |
+		  TPI_BIT(TP_DTYPE_STRING),
 	.attrs = tfidf_attrs,
 	.run = run_tfidf},
     {.name = NULL},

@@ -45,7 +45,7 @@ as_f64(const struct tpi_call *c, size_t k, struct tp_tensor **out,
 	struct tp_tensor *packed = NULL;
 	enum tp_status rc;
 
-	if (tp_dtype_kind(t->dtype) != TP_KIND_FLOAT || t->rank != 3)
+	if (!tp_op_takes(c->op, t->dtype) || t->rank != 3)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: input %zu has dtype %s and rank %u, expected floats "
 		    "and 3",
@@ -73,8 +73,7 @@ find_threshold(const struct tpi_call *c, size_t k, double *out, bool *given,
 	*out = 0;
 	if (!t)
 		return TP_OK;
-	if (tp_dtype_kind(t->dtype) != TP_KIND_FLOAT || t->n_elems != 1 ||
-	    tp_dtype_bits(t->dtype) < 8)
+	if (!tp_op_takes(c->op, t->dtype) || t->n_elems != 1)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: input %zu has dtype %s and shape %s, expected one "
 		    "float",
@@ -268,6 +267,8 @@ const struct tp_op tpi_nms_ops[] = {
 	.min_out = 1,
 	.max_out = 1,
 	.flags = TPI_OP_MAKES,
+	.dtypes = TPI_BIT(TP_DTYPE_F16) | TPI_BIT(TP_DTYPE_BF16) |
+		  TPI_BIT(TP_DTYPE_F32) | TPI_BIT(TP_DTYPE_F64),
 	.attrs = nms_attrs,
 	.run = run_nms},
     {.name = NULL},

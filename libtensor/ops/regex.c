@@ -218,6 +218,7 @@ const struct tp_op tpi_regex_ops[] = {
 	.min_out = 1,
 	.max_out = 1,
 	.strings_in = TPI_BIT(0),
+	.dtypes = TPI_BIT(TP_DTYPE_STRING),
 	.attrs = regex_attrs,
 	.infer = infer_regex_full_match,
 	.run = match_all},

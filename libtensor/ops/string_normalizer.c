@@ -164,6 +164,7 @@ const struct tp_op tpi_string_normalizer_ops[] = {
 	.max_out = 1,
 	.flags = TPI_OP_MAKES,
 	.strings_in = TPI_BIT(0),
+	.dtypes = TPI_BIT(TP_DTYPE_STRING),
 	.strings_out = TPI_BIT(0),
 	.attrs = normalizer_attrs,
 	.run = run_string_normalizer},

@@ -279,8 +279,8 @@ static const struct tpi_attr_spec split_attrs[] = {
 		.name = #op, .onnx = onnx_name, .since = from, .min_in = n_in, \
 		.max_in = n_in, .min_out = 1, .max_out = outputs,              \
 		.flags = how, .strings_in = TPI_ALL,                           \
-		.strings_out = TPI_BIT(0), .attrs = spec, .infer = infers,     \
-		.run = run_##op                                                \
+		.strings_out = TPI_BIT(0), .dtypes = TPI_BIT(TP_DTYPE_STRING), \
+		.attrs = spec, .infer = infers, .run = run_##op                \
 	}
 
 const struct tp_op tpi_text_ops[] = {

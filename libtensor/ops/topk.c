@@ -117,10 +117,6 @@ find_k(const struct tpi_call *c, unsigned *axis, int64_t *k, struct tp_err *err)
 	const struct tp_tensor *x = c->in[0];
 	enum tp_status rc;
 
-	if (tp_dtype_kind(x->dtype) == TP_KIND_COMPLEX)
-		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
-		    "%s of dtype %s, which has no order", c->op->onnx,
-		    tp_dtype_name(x->dtype));
 	rc = tpi_op_axis(c, tpi_attr_int(c, "axis", -1), x->rank, axis, err);
 	if (!rc && c->op->until == 9)
 		*k = tpi_attr_int(c, "k", -1);
@@ -206,13 +202,16 @@ static const struct tpi_attr_spec topk_10_attrs[] = {
 static const struct tpi_attr_spec topk_attrs[] = {{"axis", TP_ATTR_INT},
     {"largest", TP_ATTR_INT}, {"sorted", TP_ATTR_INT}, {NULL, 0}};
 
-#define ROW(from, to, n_in, spec)                                              \
-	{                                                                      \
-		.name = "topk", .onnx = "TopK", .since = from, .until = to,    \
-		.min_in = n_in, .max_in = n_in, .min_out = 1, .max_out = 2,    \
-		.flags = TPI_OP_MOVES, .strings_in = TPI_BIT(0),               \
-		.strings_out = TPI_BIT(0), .attrs = spec, .infer = infer_topk, \
-		.run = run_topk                                                \
+/* Complex numbers have no order. */
+#define ORDERED (~(TPI_BIT(TP_DTYPE_C64) | TPI_BIT(TP_DTYPE_C128)))
+
+#define ROW(from, to, n_in, spec)                                            \
+	{                                                                    \
+		.name = "topk", .onnx = "TopK", .since = from, .until = to,  \
+		.min_in = n_in, .max_in = n_in, .min_out = 1, .max_out = 2,  \
+		.flags = TPI_OP_MOVES, .strings_in = TPI_BIT(0),             \
+		.strings_out = TPI_BIT(0), .attrs = spec, .dtypes = ORDERED, \
+		.infer = infer_topk, .run = run_topk                         \
 	}
 
 const struct tp_op tpi_topk_ops[] = {
