@@ -3,6 +3,7 @@
  * ops/conv.c, ops/image.c: convolutions of whole numbers, which are exact,
  * against the definition: Conv gathers, ConvTranspose scatters
  */
+#include "support/exact.h"
 #include "support/fail_alloc.h"
 #include "support/op_calls.h"
 
@@ -248,6 +249,83 @@ narrow_floats_are_rounded_once(void **state)
 	    TP_DTYPE_F16, DIMS(1, 1, 1), NUMBERS(1 + 0x1p-10), 0);
 }
 
+/* A convolution of everything by everything is one sum. */
+static void
+sums_are_rounded_once(void **state)
+{
+	static const int64_t x_sizes[] = {1, 5, 9, 11};
+	static const int64_t w_sizes[] = {7, 5, 9, 11};
+	struct tp_tensor *in[2] = {
+	    placed_tensor(TP_DTYPE_F32, x_sizes, 4, PACKED),
+	    placed_tensor(TP_DTYPE_F32, w_sizes, 4, PACKED)};
+	struct tp_value out;
+
+	(void)state;
+	fill_wild(in[0], 11);
+	fill_wild(in[1], 12);
+	RUN(op_try("Conv", 11, NO_ATTRS, in, 2, &out, 1, NULL, err));
+	assert_int_equal(tp_tensor_numel(out.tensor), 7);
+	for (uint64_t o = 0; o < 7; o++) {
+		struct exact_sum sum = {.n = 0};
+
+		for (uint64_t k = 0; k < 495; k++)
+			exact_add(&sum, number_at(in[0], k) *
+					    number_at(in[1], o * 495 + k));
+		check_exact_f32(&sum, number_at(out.tensor, o));
+	}
+	tp_value_release(&out);
+	tp_tensor_free(in[0]);
+	tp_tensor_free(in[1]);
+}
+
+/* Found with gcc and clang, without optimisation and with all of it. */
+static void
+every_machine_finds_the_same_bits(void **state)
+{
+	static const struct {
+		const char *onnx;
+		enum tp_dtype dtype;
+		int64_t group;
+		uint64_t hash;
+	} known[] = {
+	    {"Conv", TP_DTYPE_F32, 1, UINT64_C(0xea045d4d5d4bcb43)},
+	    {"Conv", TP_DTYPE_F64, 2, UINT64_C(0x755e58d56f9f93f6)},
+	    {"Conv", TP_DTYPE_F32, 12, UINT64_C(0x0ceb701d813dfed3)},
+	    {"Conv", TP_DTYPE_F64, 12, UINT64_C(0x3fdabfef3373cc79)},
+	    {"ConvTranspose", TP_DTYPE_F32, 1, UINT64_C(0xc5e99e713e5ee07c)},
+	    {"ConvTranspose", TP_DTYPE_BF16, 3, UINT64_C(0xb25f6dbad4a23c33)},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < COUNT_OF(known); k++) {
+		const int64_t x_sizes[] = {2, 12, 20, 23};
+		const int64_t w_sizes[] = {12, 12 / known[k].group, 3, 5};
+		const struct tp_attr attrs[] = {
+		    ATTR_INT("group", known[k].group),
+		    ATTR_INTS("strides", 1, 2), ATTR_INTS("pads", 1, 2, 0, 1)};
+		struct tp_tensor *in[2] = {
+		    placed_tensor(known[k].dtype, x_sizes, 4, PACKED),
+		    placed_tensor(known[k].dtype, w_sizes, 4, PACKED)};
+
+		fill_wild(in[0], 51);
+		fill_wild(in[1], 52);
+		for (unsigned threads = 1; threads <= 2; threads++) {
+			const struct tp_op_opts opts = {.n_threads = threads};
+			const struct tp_value values[] = {
+			    tp_value_of(in[0]), tp_value_of(in[1])};
+			struct tp_value out;
+
+			RUN(tp_op_run(op_named(known[k].onnx, 11), attrs, 3,
+			    values, 2, &out, 1, &opts, err));
+			assert_int_equal(
+			    hash_numbers(out.tensor), known[k].hash);
+			tp_value_release(&out);
+		}
+		tp_tensor_free(in[0]);
+		tp_tensor_free(in[1]);
+	}
+}
+
 #define ROW_OF(n, ...) F32(DIMS(1, 1, n), __VA_ARGS__)
 
 static void
@@ -403,6 +481,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(convolutions_are_what_their_definition_says),
 	    cmocka_unit_test(narrow_floats_are_rounded_once),
+	    cmocka_unit_test(sums_are_rounded_once),
+	    cmocka_unit_test(every_machine_finds_the_same_bits),
 	    cmocka_unit_test(transposed_outputs_may_be_asked_for),
 	    cmocka_unit_test(nothing_is_convolved_to_nothing),
 	    cmocka_unit_test(what_does_not_fit_is_refused),

@@ -3,6 +3,7 @@
  * ops/gemm.c and what is made with it: MatMul, Gemm. Sums are checked against
  * exact arithmetic, and against the bits that every machine must find.
  */
+#include "support/exact.h"
 #include "support/fail_alloc.h"
 #include "support/op_calls.h"
 
@@ -155,45 +156,6 @@ batches_become_rows(void **state)
 	}
 }
 
-/* Numbers of all sizes whose sums cancel; f32, narrow, f64. */
-static void
-fill_wild(struct tp_tensor *t, uint64_t seed)
-{
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++) {
-		uint64_t r = next_random(&seed);
-
-		set_number(t, i,
-		    ldexp((double)(int64_t)(r % 16777216) - 8388608,
-			(int)(r >> 40 & 7) - 26));
-	}
-}
-
-/* FNV-1a over the elements as doubles, which all of these are. */
-static uint64_t
-hash_of(const struct tp_tensor *t)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325), bits;
-
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++) {
-		double x = number_at(t, i);
-
-		memcpy(&bits, &x, sizeof(bits));
-		for (unsigned k = 0; k < 64; k += 8)
-			h = (h ^ (bits >> k & 0xff)) * UINT64_C(0x100000001b3);
-	}
-	return h;
-}
-
-/* Rounding errors of a sum in double: twice as many bits in two numbers. */
-static void
-add_exactly(double *sum, double *rest, double x)
-{
-	double total = *sum + x, back = total - *sum;
-
-	*rest += (*sum - (total - back)) + (x - back);
-	*sum = total;
-}
-
 /* Within half an ulp of the result plus K 2^-53 of what was summed. */
 static void
 sums_are_rounded_once(void **state)
@@ -209,19 +171,12 @@ sums_are_rounded_once(void **state)
 	fill_wild(in[1], 4321);
 	RUN(op_try("MatMul", 13, NO_ATTRS, in, 2, &out, 1, NULL, err));
 	for (uint64_t at = 0; at < 9 * 33; at++) {
-		double sum = 0, rest = 0, all = 0, got, half_ulp;
+		struct exact_sum sum = {.n = 0};
 
-		for (uint64_t k = 0; k < 1000; k++) {
-			double x = number_at(in[0], at / 33 * 1000 + k) *
-				   number_at(in[1], k * 33 + at % 33);
-
-			add_exactly(&sum, &rest, x);
-			all += fabs(x);
-		}
-		got = number_at(out.tensor, at);
-		half_ulp = fabs((double)nextafterf((float)got, INFINITY) - got);
-		assert_true(fabs((got - sum) - rest) <=
-			    half_ulp / 2 + 1000 * 0x1p-53 * all);
+		for (uint64_t k = 0; k < 1000; k++)
+			exact_add(&sum, number_at(in[0], at / 33 * 1000 + k) *
+					    number_at(in[1], k * 33 + at % 33));
+		check_exact_f32(&sum, number_at(out.tensor, at));
 	}
 	tp_value_release(&out);
 	tp_tensor_free(in[0]);
@@ -259,7 +214,8 @@ every_machine_finds_the_same_bits(void **state)
 
 			RUN(tp_op_run(op_named("MatMul", 13), NULL, 0, values,
 			    2, &out, 1, &opts, err));
-			assert_int_equal(hash_of(out.tensor), known[k].hash);
+			assert_int_equal(
+			    hash_numbers(out.tensor), known[k].hash);
 			tp_value_release(&out);
 		}
 		tp_tensor_free(in[0]);
