@@ -16,7 +16,8 @@
  *	run_spool.c	… where it is kept
  *	run_values.c	two values, compared
  *	run_against.c	two models, compared
- *	run_random.c	which outputs depend on chance
+ *	run_random.c	which values depend on chance
+ *	run_chance.c	… and how those are compared
  *	run_rules.c	tolerances and expected failures from files
  *	run_text.c	what is told to people
  *
@@ -33,6 +34,7 @@
 
 #include "tp/compare.h"
 #include "tp/graph.h"
+#include "tp/map.h"
 #include "tp/onnx_program.h"
 #include "tp/strings.h"
 
@@ -122,7 +124,8 @@ struct run_model {
 	struct tp_strings *strings; /* borrowed */
 	struct tp_onnx_program *file;
 	const struct tp_graph *graph;
-	bool *has_default; /* of each input: the model has a value for it */
+	struct tp_map inputs; /* names, to numbers */
+	bool *has_default;    /* of each input: the model has a value for it */
 	struct tp_program *program;
 };
 
@@ -175,7 +178,7 @@ enum tp_status run_expectations(const struct run_model *m,
     struct run_values *out, struct tp_err *err);
 
 /*
- * ---- comparing (run_values.c, run_random.c) ----
+ * ---- comparing (run_values.c, run_random.c, run_chance.c) ----
  */
 
 struct run_comparison {
@@ -207,7 +210,7 @@ double run_of_range(const struct run_comparison *c);
 
 /* What an output may be that depends on chance. */
 enum run_range {
-	RUN_NOT_RANDOM,
+	RUN_NOT_RANDOM, /* … which it does not */
 	RUN_ANY_FINITE,
 	RUN_UNIT,    /* 0 or 1 */
 	RUN_CLASSES, /* integers from 0 on */
@@ -220,9 +223,12 @@ struct run_chance {
 	struct tp_str op; /* where it comes from */
 };
 
-/* One for each output of the graph; false without memory. */
-bool run_find_chance(
-    const struct tp_graph_model *model, struct run_chance *out);
+/* What is random in a main graph; NULL without memory. */
+struct run_random *run_random_new(const struct tp_graph_model *model);
+void run_random_free(struct run_random *r); /* NULL is allowed */
+/* What is known of a value that depends on chance; NULL: it does not. */
+const struct run_chance *run_random_find(
+    const struct run_random *r, struct tp_str name);
 
 /* dtype, shape and range only. */
 enum tp_status run_compare_chance(struct run_comparison *c,

@@ -18,7 +18,7 @@ struct against {
 	struct run_settings *s;
 	struct run_model m[2]; /* what is judged, and the reference */
 	struct run_job job[2];
-	struct run_chance *chances[2];
+	struct run_random *random[2];
 	struct run_judge judge;
 	struct run_spool *kept; /* of the reference */
 	bool parted;
@@ -45,6 +45,15 @@ is_output(const struct tp_graph *g, struct tp_str name)
 		if (!tp_str_cmp(g->outputs[k].name, name))
 			return true;
 	return false;
+}
+
+/* What depends on chance in one of the models does so in both. */
+static const struct run_chance *
+chance_of(const struct against *a, struct tp_str mine, struct tp_str theirs)
+{
+	const struct run_chance *chance = run_random_find(a->random[0], mine);
+
+	return chance ? chance : run_random_find(a->random[1], theirs);
 }
 
 static void
@@ -84,8 +93,8 @@ compare(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 			continue;
 		/* Outputs have items of their own. */
 		if (!is_output(a->m[0].graph, name) &&
-		    !run_judge(
-			&a->judge, NULL, name, NULL, &seen->outputs[i], &kept))
+		    !run_judge(&a->judge, NULL, name, chance_of(a, name, name),
+			&seen->outputs[i], &kept))
 			part(a, seen, i);
 		tp_value_release(&kept);
 	}
@@ -96,25 +105,23 @@ compare(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 static enum tp_status
 share_inputs(struct against *a, struct tp_err *err)
 {
-	const struct tp_graph *from = a->m[0].graph, *to = a->m[1].graph;
+	const struct tp_graph *to = a->m[1].graph;
 	enum tp_status rc = TP_OK;
 
 	if (!run_values_init(&a->job[1].inputs, to->n_inputs))
 		return tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for values");
 	for (size_t k = 0; k < to->n_inputs && !rc; k++) {
+		struct tp_str name = to->inputs[k].name;
 		struct tp_value *v = &a->job[1].inputs.items[k];
+		size_t i;
 
-		for (size_t i = 0; i < from->n_inputs && !rc; i++)
-			if (!tp_str_cmp(
-				from->inputs[i].name, to->inputs[k].name))
-				rc = tp_value_copy(
-				    &a->job[0].inputs.items[i], v, err);
+		if (tp_map_find(&a->m[0].inputs, name, &i))
+			rc = tp_value_copy(&a->job[0].inputs.items[i], v, err);
 		if (!rc && v->kind == TP_VALUE_NONE && !a->m[1].has_default[k])
 			rc = tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 			    "%.200s: input '%s' is none of %.200s",
-			    a->m[1].path, TP_BRIEF(to->inputs[k].name),
-			    a->m[0].path);
+			    a->m[1].path, TP_BRIEF(name), a->m[0].path);
 	}
 	return rc;
 }
@@ -177,7 +184,6 @@ judge_outputs(struct against *a)
 		by_place = by_place && !is_output(y, x->outputs[k].name);
 	for (size_t k = 0; k < x->n_outputs; k++) {
 		size_t i = partner(a, k, by_place);
-		const struct run_chance *chance = &a->chances[0][k];
 
 		alone.name = x->outputs[k].name;
 		alone.status = VERDICT_MISSING;
@@ -185,9 +191,8 @@ judge_outputs(struct against *a)
 			run_judge_alone(&a->judge, &alone);
 			continue;
 		}
-		if (!chance->range)
-			chance = &a->chances[1][i];
-		run_judge(&a->judge, NULL, x->outputs[k].name, chance,
+		run_judge(&a->judge, NULL, x->outputs[k].name,
+		    chance_of(a, x->outputs[k].name, y->outputs[i].name),
 		    &a->job[0].outputs.items[k], &a->job[1].outputs.items[i]);
 	}
 	for (size_t i = 0; i < y->n_outputs && !by_place; i++) {
@@ -210,13 +215,11 @@ open_both(struct against *a, const char *const paths[2],
 		if (rc)
 			return tp_fail(err, rc, why.offset, "%.200s: %s",
 			    paths[i], why.msg);
-		a->chances[i] = calloc(
-		    a->m[i].graph->n_outputs + 1, sizeof(*a->chances[i]));
-		if (!a->chances[i] ||
-		    !run_find_chance(
-			tp_onnx_program_model(a->m[i].file), a->chances[i]))
+		a->random[i] =
+		    run_random_new(tp_onnx_program_model(a->m[i].file));
+		if (!a->random[i])
 			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-			    "out of memory for outputs");
+			    "out of memory for a graph");
 	}
 	return run_inputs_check_names(&a->m[0], &a->s->inputs, err);
 }
@@ -252,7 +255,7 @@ run_against(struct run_case *c, struct run_settings *s, const char *other)
 		judge_outputs(&a);
 	for (int i = 0; i < 2; i++) {
 		run_job_release(&a.job[i]);
-		free(a.chances[i]);
+		run_random_free(a.random[i]);
 		run_model_close(&a.m[i]);
 	}
 	run_spool_free(a.kept);

@@ -12,7 +12,7 @@ struct test {
 	struct run_case *c;
 	struct run_settings *s;
 	struct run_model m;
-	struct run_chance *chances;
+	struct run_random *random;
 	struct run_judge judge;
 };
 
@@ -35,7 +35,8 @@ run_once(struct test *t, const char *folder, const char *set)
 	if (rc)
 		run_not_run(&t->c->v, set, &err);
 	for (size_t k = 0; !rc && k < g->n_outputs; k++)
-		run_judge(&t->judge, set, g->outputs[k].name, &t->chances[k],
+		run_judge(&t->judge, set, g->outputs[k].name,
+		    run_random_find(t->random, g->outputs[k].name),
 		    &job.outputs.items[k], &job.expected.items[k]);
 	run_job_release(&job);
 }
@@ -85,11 +86,10 @@ prepare(struct test *t, struct tp_strings *strings, struct tp_err *err)
 	    !o->expect.n)
 		return tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 		    "there is no data set to compare with");
-	t->chances = calloc(t->m.graph->n_outputs + 1, sizeof(*t->chances));
-	if (!t->chances ||
-	    !run_find_chance(tp_onnx_program_model(t->m.file), t->chances))
+	t->random = run_random_new(tp_onnx_program_model(t->m.file));
+	if (!t->random)
 		return tp_fail(
-		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for outputs");
+		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a graph");
 	return TP_OK;
 }
 
@@ -132,7 +132,7 @@ run_case(struct run_case *c, struct run_settings *s)
 	else
 		run_sets(&t);
 	check_expected(&t);
-	free(t.chances);
+	run_random_free(t.random);
 	run_model_close(&t.m);
 	tp_strings_free(strings);
 }

@@ -83,7 +83,7 @@ run_judge(struct run_judge *j, const char *set, struct tp_str name,
     const struct run_chance *chance, const struct tp_value *got,
     const struct tp_value *expected)
 {
-	bool is_random = chance && chance->range != RUN_NOT_RANDOM;
+	bool is_random = chance != NULL;
 	struct run_output *out = add_output(j, set, name);
 	struct verdict_item item = {.detail = out};
 	struct tp_err err = TP_ERR_INIT;

@@ -4,31 +4,26 @@
 
 #include <stdlib.h>
 
-#include "tp/map.h"
-
-/* Which inputs have a value in the model already. */
+/* Inputs by name, and which have a value in the model already. */
 static enum tp_status
-find_defaults(struct run_model *m, struct tp_err *err)
+list_inputs(struct run_model *m, struct tp_err *err)
 {
 	const struct tp_graph *g = m->graph;
 	enum tp_status rc = TP_OK;
-	struct tp_map constants;
-	size_t at;
+	size_t k;
 
 	m->has_default = calloc(g->n_inputs + 1, sizeof(*m->has_default));
 	if (!m->has_default)
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "out of memory for the inputs of a model");
-	tp_map_init(&constants, NULL);
-	for (size_t i = 0; i < g->n_constants && !rc; i++) {
-		rc = tp_map_add(&constants, g->constants[i].name, i, NULL, err);
+	for (size_t i = 0; i < g->n_inputs && !rc; i++) {
+		rc = tp_map_add(&m->inputs, g->inputs[i].name, i, NULL, err);
 		/* A name twice is for the program to refuse. */
 		rc = rc == TP_EARG ? TP_OK : rc;
 	}
-	for (size_t k = 0; k < g->n_inputs && !rc; k++)
-		m->has_default[k] =
-		    tp_map_find(&constants, g->inputs[k].name, &at);
-	tp_map_release(&constants);
+	for (size_t i = 0; i < g->n_constants && !rc; i++)
+		if (tp_map_find(&m->inputs, g->constants[i].name, &k))
+			m->has_default[k] = true;
 	return rc;
 }
 
@@ -40,12 +35,13 @@ run_model_open(struct run_model *m, const char *path,
 	enum tp_status rc;
 
 	*m = (struct run_model){.path = path, .strings = strings};
+	tp_map_init(&m->inputs, NULL);
 	rc = tp_onnx_program_open(path, NULL, strings, &m->file, err);
 	if (rc)
 		return rc;
 	model = tp_onnx_program_model(m->file);
 	m->graph = &model->graph;
-	rc = find_defaults(m, err);
+	rc = list_inputs(m, err);
 	if (!rc)
 		rc = tp_program_new(NULL, model, &m->program, err);
 	if (rc)
@@ -58,6 +54,7 @@ run_model_close(struct run_model *m)
 {
 	tp_program_free(m->program);
 	tp_onnx_program_close(m->file);
+	tp_map_release(&m->inputs);
 	free(m->has_default);
 	*m = (struct run_model){.path = m->path};
 }

@@ -11,12 +11,9 @@
  */
 #include "run.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "tp/convert.h"
-#include "tp/copy.h"
 #include "tp/map.h"
 
 static const struct {
@@ -42,7 +39,7 @@ static const char *const movements[] = {"Cast", "CastLike", "Identity",
 /* These make what is certain from what is random. */
 static const char *const measures[] = {"Shape", "Size", NULL};
 
-struct walk {
+struct run_random {
 	const struct tp_graph_model *model;
 	struct tp_map functions; /* by name, the first of overloads */
 	/* What is known of each function, which is looked at once. */
@@ -95,7 +92,7 @@ attribute(const struct tp_node *node, const char *name, double otherwise)
  * if its third input is true, which it may be unless the graph says no.
  */
 static bool
-trains(const struct walk *w, const struct tp_node *node)
+trains(const struct run_random *w, const struct tp_node *node)
 {
 	const struct tp_attr *is_test = find_attribute(node, "is_test");
 	int64_t opset = 0;
@@ -112,7 +109,7 @@ trains(const struct walk *w, const struct tp_node *node)
 
 /* Of a random operator itself; else RUN_NOT_RANDOM. */
 static struct run_chance
-own_chance(const struct walk *w, const struct tp_node *node)
+own_chance(const struct run_random *w, const struct tp_node *node)
 {
 	static const char *const dropout[] = {"Dropout", NULL};
 	struct run_chance c = {.range = RUN_NOT_RANDOM, .op = node->op};
@@ -130,8 +127,8 @@ own_chance(const struct walk *w, const struct tp_node *node)
 	return c;
 }
 
-static const struct run_chance *
-find(const struct walk *w, struct tp_str name)
+const struct run_chance *
+run_random_find(const struct run_random *w, struct tp_str name)
 {
 	size_t at;
 
@@ -141,7 +138,7 @@ find(const struct walk *w, struct tp_str name)
 
 /* The number of the function that a node calls, or n_functions. */
 static size_t
-called(const struct walk *w, const struct tp_node *node)
+called(const struct run_random *w, const struct tp_node *node)
 {
 	size_t i = w->model->n_functions;
 
@@ -158,12 +155,12 @@ called(const struct walk *w, const struct tp_node *node)
 	return i;
 }
 
-static bool graph_has_chance(struct walk *w, const struct tp_graph *g,
+static bool graph_has_chance(struct run_random *w, const struct tp_graph *g,
     bool in_function, struct run_chance *out);
 
 /* A function sees no names around it. */
 static bool
-function_has_chance(struct walk *w, size_t i, struct run_chance *out)
+function_has_chance(struct run_random *w, size_t i, struct run_chance *out)
 {
 	struct function *f = &w->known[i];
 
@@ -182,8 +179,8 @@ function_has_chance(struct walk *w, size_t i, struct run_chance *out)
  * calls and graphs nest only as deeply as that allows.
  */
 static bool
-node_has_chance(struct walk *w, const struct tp_node *node, bool in_function,
-    struct run_chance *out)
+node_has_chance(struct run_random *w, const struct tp_node *node,
+    bool in_function, struct run_chance *out)
 {
 	size_t function = called(w, node);
 	const struct run_chance *taken;
@@ -197,7 +194,7 @@ node_has_chance(struct walk *w, const struct tp_node *node, bool in_function,
 			return true;
 	}
 	for (size_t i = 0; i < node->n_inputs && !in_function; i++)
-		if ((taken = find(w, node->inputs[i]))) {
+		if ((taken = run_random_find(w, node->inputs[i]))) {
 			*out = *taken;
 			return true;
 		}
@@ -210,8 +207,8 @@ node_has_chance(struct walk *w, const struct tp_node *node, bool in_function,
 }
 
 static bool
-graph_has_chance(struct walk *w, const struct tp_graph *g, bool in_function,
-    struct run_chance *out)
+graph_has_chance(struct run_random *w, const struct tp_graph *g,
+    bool in_function, struct run_chance *out)
 {
 	const struct run_chance *seen;
 
@@ -220,7 +217,7 @@ graph_has_chance(struct walk *w, const struct tp_graph *g, bool in_function,
 			return true;
 	/* What an inner graph gives out may be a name around it. */
 	for (size_t i = 0; i < g->n_outputs && !in_function; i++)
-		if ((seen = find(w, g->outputs[i].name))) {
+		if ((seen = run_random_find(w, g->outputs[i].name))) {
 			*out = *seen;
 			return true;
 		}
@@ -228,9 +225,9 @@ graph_has_chance(struct walk *w, const struct tp_graph *g, bool in_function,
 }
 
 static void
-add(struct walk *w, struct tp_str name, const struct run_chance *chance)
+add(struct run_random *w, struct tp_str name, const struct run_chance *chance)
 {
-	if (!name.len || find(w, name))
+	if (!name.len || run_random_find(w, name))
 		return;
 	if (w->n == w->cap) {
 		size_t cap = w->cap ? 2 * w->cap : 16;
@@ -253,7 +250,7 @@ add(struct walk *w, struct tp_str name, const struct run_chance *chance)
 /* What is known of the outputs of a node that is random somehow. */
 static void
 add_outputs(
-    struct walk *w, const struct tp_node *node, struct run_chance chance)
+    struct run_random *w, const struct tp_node *node, struct run_chance chance)
 {
 	if (is_one_of(node, comparisons))
 		chance.range = RUN_UNIT;
@@ -265,7 +262,7 @@ add_outputs(
 
 /* Remember a name of the main graph whose value is false. */
 static void
-note_off(struct walk *w, struct tp_str name, const struct tp_value *v)
+note_off(struct run_random *w, struct tp_str name, const struct tp_value *v)
 {
 	enum tp_status rc;
 
@@ -279,7 +276,7 @@ note_off(struct walk *w, struct tp_str name, const struct tp_value *v)
 }
 
 static void
-note_constant(struct walk *w, const struct tp_node *node)
+note_constant(struct run_random *w, const struct tp_node *node)
 {
 	static const char *const op[] = {"Constant", NULL};
 	const struct tp_attr *a = find_attribute(node, "value");
@@ -291,14 +288,11 @@ note_constant(struct walk *w, const struct tp_node *node)
 
 /* Everything that is looked up by name. */
 static void
-prepare(struct walk *w)
+prepare(struct run_random *w)
 {
 	const struct tp_graph_model *m = w->model;
 	enum tp_status rc;
 
-	tp_map_init(&w->functions, NULL);
-	tp_map_init(&w->off, NULL);
-	tp_map_init(&w->random, NULL);
 	w->known = calloc(m->n_functions + 1, sizeof(*w->known));
 	w->no_memory = !w->known;
 	for (size_t i = 0; i < m->n_functions; i++) {
@@ -311,117 +305,41 @@ prepare(struct walk *w)
 		    &m->graph.constants[i].value);
 }
 
-bool
-run_find_chance(const struct tp_graph_model *model, struct run_chance *out)
+struct run_random *
+run_random_new(const struct tp_graph_model *model)
 {
 	const struct tp_graph *g = &model->graph;
-	struct walk w = {.model = model};
-	const struct run_chance *found;
+	struct run_random *w = calloc(1, sizeof(*w));
 	struct run_chance chance;
 
-	prepare(&w);
-	for (size_t i = 0; i < g->n_nodes && !w.no_memory; i++) {
-		note_constant(&w, &g->nodes[i]);
+	if (!w)
+		return NULL;
+	w->model = model;
+	tp_map_init(&w->functions, NULL);
+	tp_map_init(&w->off, NULL);
+	tp_map_init(&w->random, NULL);
+	prepare(w);
+	for (size_t i = 0; i < g->n_nodes && !w->no_memory; i++) {
+		note_constant(w, &g->nodes[i]);
 		if (!is_one_of(&g->nodes[i], measures) &&
-		    node_has_chance(&w, &g->nodes[i], false, &chance))
-			add_outputs(&w, &g->nodes[i], chance);
+		    node_has_chance(w, &g->nodes[i], false, &chance))
+			add_outputs(w, &g->nodes[i], chance);
 	}
-	for (size_t i = 0; i < g->n_outputs; i++) {
-		found = find(&w, g->outputs[i].name);
-		out[i] = found ? *found
-			       : (struct run_chance){.range = RUN_NOT_RANDOM};
-	}
-	tp_map_release(&w.functions);
-	tp_map_release(&w.off);
-	tp_map_release(&w.random);
-	free(w.known);
-	free(w.chances);
-	return !w.no_memory;
+	if (!w->no_memory)
+		return w;
+	run_random_free(w);
+	return NULL;
 }
 
-static bool
-is_in_range(const struct run_chance *chance, double x)
+void
+run_random_free(struct run_random *w)
 {
-	switch (chance->range) {
-	case RUN_UNIT:
-		return x == 0 || x == 1;
-	case RUN_CLASSES:
-		return x >= 0 && x == floor(x) && isfinite(x);
-	case RUN_BETWEEN:
-		return x >= chance->low && x <= chance->high;
-	case RUN_NOT_RANDOM:
-	case RUN_ANY_FINITE:
-		break;
-	}
-	return isfinite(x);
-}
-
-static void
-put_range(struct verdict_line *l, const struct run_chance *chance)
-{
-	switch (chance->range) {
-	case RUN_UNIT:
-		verdict_line_put(l, "0 or 1");
+	if (!w)
 		return;
-	case RUN_CLASSES:
-		verdict_line_put(l, "whole and not negative");
-		return;
-	case RUN_BETWEEN:
-		verdict_line_put(l, "%g to %g", chance->low, chance->high);
-		return;
-	case RUN_NOT_RANDOM:
-	case RUN_ANY_FINITE:
-		break;
-	}
-	verdict_line_put(l, "finite");
-}
-
-static enum tp_status
-check_range(struct run_comparison *c, const struct run_chance *chance,
-    const struct tp_tensor *t, struct tp_err *err)
-{
-	struct tp_tensor *packed = NULL;
-	uint64_t n = tp_tensor_numel(t);
-	enum tp_status rc = tp_tensor_contiguous(t, &packed, err);
-	double x;
-
-	for (uint64_t i = 0; !rc && i < n; i++) {
-		x = tp_load_f64(
-		    tp_tensor_dtype(t), tp_tensor_data(packed), (size_t)i);
-		if (is_in_range(chance, x))
-			continue;
-		c->kind = "range";
-		verdict_line_put(
-		    &c->why, "element %" PRIu64 " is %g, not ", i, x);
-		put_range(&c->why, chance);
-		break;
-	}
-	tp_tensor_free(packed);
-	return rc;
-}
-
-enum tp_status
-run_compare_chance(struct run_comparison *c, const struct run_chance *chance,
-    const struct tp_value *got, const struct tp_value *expected,
-    struct tp_err *err)
-{
-	enum tp_status rc;
-
-	rc = run_compare(c, got, expected, err);
-	/* Other values are no difference, anything else is. */
-	c->has_figures = false;
-	if (rc || (c->kind && c->kind != run_value_differs))
-		return rc;
-	c->kind = NULL;
-	verdict_line_cut(&c->why, 0);
-	if (got->kind == TP_VALUE_TENSOR)
-		rc = check_range(c, chance, got->tensor, err);
-	if (!rc && !c->kind) {
-		verdict_line_put(&c->why,
-		    "%s of random values: dtype and "
-		    "shape are right, each is ",
-		    TP_BRIEF(chance->op));
-		put_range(&c->why, chance);
-	}
-	return rc;
+	tp_map_release(&w->functions);
+	tp_map_release(&w->off);
+	tp_map_release(&w->random);
+	free(w->known);
+	free(w->chances);
+	free(w);
 }
