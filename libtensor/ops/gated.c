@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gated.c - PRelu and SwiGLU: activations that a second tensor scales */
+/*
+ * gated.c - PRelu, SwiGLU, ImageScaler: functions of a number and one of a
+ * second tensor
+ */
 #include "elementwise.h"
 #include "functions.h"
 #include "old_broadcast.h"
+
+#include "tp/convert.h"
 
 #include "../tensor.h"
 
@@ -11,6 +16,8 @@
 #define EXPR_prelu(T, W, x, slope) ((x) < 0 ? (W)(x) * (W)(slope) : (W)(x))
 #define EXPR_first(T, W, x, slope) ((void)(slope), (W)(x))
 #define EXPR_swiglu(T, W, x, gate) (tpi_swish(x, p.a) * (gate))
+
+#define EXPR_image_scaler(T, W, x, bias) (p.a * (x) + (bias))
 
 #define GATED(OP, ID, T, W, LOAD, STORE)                \
 	TPI_BINARY_KERNEL(OP, ID, T, T, W, LOAD, STORE, \
@@ -22,6 +29,7 @@ TPI_FOREACH_UNSIGNED(TPI_BINARY, first)
 TPI_TABLE(prelu) = {TPI_FOREACH_FLOAT(TPI_KERNEL_ROW, prelu) TPI_FOREACH_SIGNED(
     TPI_KERNEL_ROW, prelu) TPI_FOREACH_UNSIGNED(TPI_KERNEL_ROW, first)};
 TPI_TABLE_OF(swiglu, GATED, TPI_FOREACH_DOUBLE);
+TPI_TABLE_OF(image_scaler, GATED, TPI_FOREACH_DOUBLE);
 
 /* The slopes broadcast to x and not the other way round. */
 static enum tp_status
@@ -110,6 +118,52 @@ run_swiglu(struct tpi_call *c, struct tp_err *err)
 	return tpi_run_elementwise_with(c, &p, err);
 }
 
+static const struct tpi_attr_spec scaler_attrs[] = {
+    {"scale", TP_ATTR_FLOAT}, {"bias", TP_ATTR_FLOATS}, {NULL, 0}};
+
+/* The attribute bias as a tensor, a number a channel. */
+static enum tp_status
+take_bias(const struct tpi_call *c, struct tp_tensor **bias, struct tp_err *err)
+{
+	const struct tp_tensor *x = c->in[0];
+	const struct tp_attr *a = tpi_attr_find(c, "bias");
+	const int64_t size = a ? (int64_t)a->n : 0;
+	enum tp_status rc;
+
+	if (!a || x->rank < 2 || size != tp_tensor_sizes(x)[1])
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: %zu numbers of bias for shape %s", c->op->onnx,
+		    a ? a->n : 0, TP_SHAPE_TEXT(tp_tensor_sizes(x), x->rank));
+	rc = tpi_op_temp(c, x->dtype, &size, 1, bias, err);
+	if (!rc)
+		rc = tp_convert(x->dtype, tp_tensor_data_mut(*bias),
+		    TP_DTYPE_F64, a->floats, a->n, TP_OVERFLOW_INF, 0, NULL,
+		    err);
+	return rc;
+}
+
+static enum tp_status
+run_image_scaler(struct tpi_call *c, struct tp_err *err)
+{
+	struct tpi_params p = {.a = tpi_attr_float(c, "scale", 1)};
+	struct tp_tensor *bias = NULL, *view = NULL;
+	const struct tp_tensor *in[2] = {c->in[0], NULL};
+	struct tpi_call call = *c;
+	enum tp_status rc = take_bias(c, &bias, err);
+
+	in[1] = bias;
+	call.in = in;
+	call.n_in = 2;
+	if (!rc)
+		rc = tpi_align_at(&call, 1, 1, &view, err);
+	in[1] = view;
+	if (!rc)
+		rc = tpi_run_elementwise_with(&call, &p, err);
+	tp_tensor_free(view);
+	tp_tensor_free(bias);
+	return rc;
+}
+
 const struct tp_op tpi_gated_ops[] = {
     TPI_ELEMENTWISE_ROW("prelu", "PRelu", 2, 7, 0, NULL, infer_prelu,
 	tpi_run_elementwise, prelu_kernels),
@@ -119,5 +173,8 @@ const struct tp_op tpi_gated_ops[] = {
 	infer_old_prelu, run_old_prelu, prelu_kernels),
     TPI_ELEMENTWISE_ROW("swiglu", "SwiGLU", 2, 28, 0, swiglu_attrs,
 	tpi_infer_broadcast, run_swiglu, swiglu_kernels),
+    /* In opset 1 as an experiment. */
+    TPI_ELEMENTWISE_ROW("image_scaler", "ImageScaler", 1, 1, 9, scaler_attrs,
+	tpi_infer_same, run_image_scaler, image_scaler_kernels),
     {.name = NULL},
 };

@@ -153,6 +153,35 @@ narrow_elements_are_picked_too(void **state)
 	}
 }
 
+/* Strings are numbers, equal ones equal. */
+static void
+strings_are_picked_and_compared(void **state)
+{
+	struct tp_value in[3] = {tp_value_of(BOOL(DIMS(2), 1, 0)),
+	    tp_value_of(TENSOR(TP_DTYPE_U64, DIMS(2), 7, 8)),
+	    tp_value_of(TENSOR(TP_DTYPE_U64, DIMS(2), 7, 9))};
+	struct tp_err why = TP_ERR_INIT;
+	struct tp_value y;
+
+	(void)state;
+	in[1].kind = in[2].kind = TP_VALUE_STRINGS;
+	RUN(tp_op_run(op_named("Where", 16), NULL, 0, in, 3, &y, 1, NULL, err));
+	assert_int_equal(y.kind, TP_VALUE_STRINGS);
+	check_tensor(y.tensor, TP_DTYPE_U64, DIMS(2), NUMBERS(7, 9), 0);
+	RUN(tp_op_run(
+	    op_named("Equal", 19), NULL, 0, in + 1, 2, &y, 1, NULL, err));
+	assert_int_equal(y.kind, TP_VALUE_TENSOR);
+	check_tensor(y.tensor, TP_DTYPE_BOOL, DIMS(2), NUMBERS(1, 0), 0);
+	in[2].kind = TP_VALUE_TENSOR;
+	assert_int_equal(tp_op_run(op_named("Equal", 19), NULL, 0, in + 1, 2,
+			     &y, 1, NULL, &why),
+	    TP_EARG);
+	assert_string_equal(
+	    why.msg, "Equal: input 1 is a tensor, input 0 a tensor of strings");
+	for (size_t k = 0; k < 3; k++)
+		tp_value_release(&in[k]);
+}
+
 static void
 bounds_hold_numbers(void **state)
 {
@@ -215,6 +244,28 @@ slopes_go_along_channels_once(void **state)
 	op_refuses(TP_EARG, "PRelu: slopes of shape [2, 2] for shape [2]",
 	    "PRelu", 16, NO_ATTRS,
 	    INPUTS(F32(DIMS(2), 1, 2), F32(DIMS(2, 2), 1, 2, 3, 4)));
+}
+
+/* Operators that later opsets do not have. */
+static void
+experiments_of_opset_1_are_known(void **state)
+{
+	const struct tp_attr scaler[] = {
+	    ATTR_FLOAT("scale", 2), ATTR_FLOATS("bias", 10, 20)};
+	const struct tp_attr line[] = {
+	    ATTR_FLOAT("alpha", 3), ATTR_FLOAT("beta", -1)};
+
+	(void)state;
+	check_tensor(op_result("ImageScaler", 1, scaler, 2,
+			 INPUTS(F32(DIMS(1, 2, 2), 1, 2, 3, 4))),
+	    TP_DTYPE_F32, DIMS(1, 2, 2), NUMBERS(12, 14, 26, 28), 0);
+	op_refuses(TP_EARG, "ImageScaler: 2 numbers of bias for shape [2, 1]",
+	    "ImageScaler", 1, scaler, 2, INPUTS(F32(DIMS(2, 1), 1, 2)));
+	op_refuses(TP_EARG, "ImageScaler: 0 numbers of bias for shape [2]",
+	    "ImageScaler", 1, NO_ATTRS, INPUTS(F32(DIMS(2), 1, 2)));
+	check_tensor(
+	    op_result("Affine", 1, line, 2, INPUTS(F32(DIMS(2), 1, -2))),
+	    TP_DTYPE_F32, DIMS(2), NUMBERS(2, -7), 0);
 }
 
 static void
@@ -458,8 +509,10 @@ main(void)
 	    cmocka_unit_test(truth_and_bits_are_combined),
 	    cmocka_unit_test(elements_are_picked_and_not_computed),
 	    cmocka_unit_test(narrow_elements_are_picked_too),
+	    cmocka_unit_test(strings_are_picked_and_compared),
 	    cmocka_unit_test(bounds_hold_numbers),
 	    cmocka_unit_test(slopes_go_along_channels_once),
+	    cmocka_unit_test(experiments_of_opset_1_are_known),
 	    cmocka_unit_test(older_opsets_broadcast_at_an_axis),
 	    cmocka_unit_test(activations_take_parameters),
 	    cmocka_unit_test(functions_have_values_at_both_ends),
