@@ -173,6 +173,25 @@ tpi_attr_float(const struct tpi_call *c, const char *name, double otherwise)
 }
 
 enum tp_status
+tpi_attr_choice(const struct tpi_call *c, const char *name,
+    const char *const *names, unsigned n, unsigned otherwise, unsigned *choice,
+    struct tp_err *err)
+{
+	const struct tp_attr *a = tpi_attr_find(c, name);
+
+	*choice = otherwise;
+	if (!a)
+		return TP_OK;
+	for (unsigned k = 0; k < n; k++)
+		if (names[k] && tp_str_cmp(a->s, tp_str(names[k])) == 0) {
+			*choice = k;
+			return TP_OK;
+		}
+	return tp_fail(err, TP_EARG, TP_NO_OFFSET, "%s: %s is '%s'",
+	    c->op->onnx, name, TP_BRIEF(a->s));
+}
+
+enum tp_status
 tpi_attr_dtype(const struct tpi_call *c, const char *name,
     enum tp_dtype otherwise, enum tp_dtype *dtype, struct tp_err *err)
 {

@@ -132,6 +132,14 @@ int64_t tpi_attr_int(
 double tpi_attr_float(
     const struct tpi_call *c, const char *name, double otherwise);
 
+/*
+ * Which of n names, some of which may be NULL, a string attribute is: its
+ * number, or `otherwise` where it is absent.
+ */
+enum tp_status tpi_attr_choice(const struct tpi_call *c, const char *name,
+    const char *const *names, unsigned n, unsigned otherwise, unsigned *choice,
+    struct tp_err *err);
+
 /* The dtype whose ONNX number is the value of an attribute. */
 enum tp_status tpi_attr_dtype(const struct tpi_call *c, const char *name,
     enum tp_dtype otherwise, enum tp_dtype *dtype, struct tp_err *err);

@@ -150,3 +150,52 @@ tpi_store_doubles(enum tp_dtype dtype, const double *x, size_t n, void *dst)
 	assert(rc == TP_OK);
 	(void)rc;
 }
+
+enum tp_status
+tpi_numbers_input(const struct tpi_call *c, size_t k, double *list, size_t room,
+    size_t *n, struct tp_err *err)
+{
+	const struct tp_tensor *t = k < c->n_in ? c->in[k] : NULL;
+	union tpi_chunk chunk;
+	struct tp_strided s;
+
+	*n = 0;
+	if (!t)
+		return TP_OK;
+	if (tp_dtype_kind(t->dtype) == TP_KIND_COMPLEX || tpi_is_strings(c, k))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu has dtype %s, expected real numbers",
+		    c->op->onnx, k,
+		    tpi_is_strings(c, k) ? "string" : tp_dtype_name(t->dtype));
+	if (room > TPI_CHUNK)
+		room = TPI_CHUNK;
+	if (t->n_elems > room)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu has shape %s, expected up to %zu numbers",
+		    c->op->onnx, k, TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank),
+		    room);
+	*n = (size_t)t->n_elems;
+	s = tp_tensor_strided(t);
+	if (*n)
+		tpi_load_doubles(
+		    t->dtype, tpi_chunk_read(&s, 0, *n, &chunk), *n, list);
+	return TP_OK;
+}
+
+enum tp_status
+tpi_number_input(const struct tpi_call *c, size_t k, double otherwise,
+    double *x, struct tp_err *err)
+{
+	size_t n = 0;
+	enum tp_status rc = tpi_numbers_input(c, k, x, 1, &n, err);
+
+	if (rc)
+		return rc;
+	if (k < c->n_in && c->in[k] && n == 0)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%s: input %zu is empty, expected one number", c->op->onnx,
+		    k);
+	if (n == 0)
+		*x = otherwise;
+	return TP_OK;
+}

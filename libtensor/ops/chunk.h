@@ -47,4 +47,14 @@ void tpi_load_doubles(
 void tpi_store_doubles(
     enum tp_dtype dtype, const double *x, size_t n, void *dst);
 
+/*
+ * The numbers of input k, as many as there is room for at most, in row-major
+ * order; none if it is not given.
+ */
+enum tp_status tpi_numbers_input(const struct tpi_call *c, size_t k,
+    double *list, size_t room, size_t *n, struct tp_err *err);
+/* The one number of input k, or `otherwise` if that is not given. */
+enum tp_status tpi_number_input(const struct tpi_call *c, size_t k,
+    double otherwise, double *x, struct tp_err *err);
+
 #endif
