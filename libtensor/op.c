@@ -42,6 +42,19 @@ tp_attr_kind_name(enum tp_attr_kind kind)
 	return (unsigned)kind <= TP_ATTR_TYPE ? attr_kinds[kind] : "?";
 }
 
+/* The row behind op, which is of family *f; NULL for the first and the last. */
+static const struct tp_op *
+next_op(const struct tp_op *op, size_t *f)
+{
+	if (op)
+		op++;
+	else
+		op = families[ *f = 0];
+	while (!op->name && ++*f < N_FAMILIES)
+		op = families[*f];
+	return op->name ? op : NULL;
+}
+
 const struct tp_op *
 tp_op_at(size_t i)
 {
@@ -88,20 +101,23 @@ is_called(const struct tp_op *op, struct tp_str domain, struct tp_str name)
 {
 	struct tp_str own = tp_str(op->domain ? op->domain : "");
 
+	if (name.len == 0 || name.s[0] != op->onnx[0] ||
+	    tp_str_cmp(tp_str(op->onnx), name))
+		return false;
 	if (tp_str_cmp(domain, TP_STR("ai.onnx")) == 0)
 		domain = TP_STR("");
-	return tp_str_cmp(tp_str(op->onnx), name) == 0 &&
-	       tp_str_cmp(own, domain) == 0;
+	return tp_str_cmp(own, domain) == 0;
 }
 
 enum tp_status
 tp_op_find(struct tp_str domain, struct tp_str name, int opset,
     const struct tp_op **out, struct tp_err *err)
 {
-	const struct tp_op *op, *oldest = NULL;
+	const struct tp_op *op = NULL, *oldest = NULL;
+	size_t family = 0;
 
 	*out = NULL;
-	for (size_t i = 0; (op = tp_op_at(i)); i++) {
+	while ((op = next_op(op, &family))) {
 		if (!is_called(op, domain, name))
 			continue;
 		if (opset >= op->since && (!op->until || opset <= op->until)) {
@@ -124,8 +140,9 @@ const struct tp_op *
 tpi_op_newest(const char *onnx)
 {
 	const struct tp_op *op = NULL;
+	size_t family = 0;
 
-	for (size_t i = 0; (op = tp_op_at(i)); i++)
+	while ((op = next_op(op, &family)))
 		if (!op->until && !strcmp(op->onnx, onnx))
 			break;
 	return op;

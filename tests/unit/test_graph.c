@@ -430,6 +430,55 @@ functions_run_graphs_of_their_callers(void **state)
 	graphs_free(&a);
 }
 
+/* What two calls of a function draw, and a node beside them. */
+static void
+draw(uint64_t seed, double out[3])
+{
+	struct graphs a = {.n = 0};
+	struct tp_graph *body =
+	    graph_of(&a, "v -> r", "r = RandomUniformLike v", NULL);
+	struct tp_graph *g = graph_of(&a, "x -> p q r", "p = my.F x",
+	    "q = my.F x", "r = RandomUniformLike x", NULL);
+	struct tp_function f = function_of("F", body);
+	struct tp_graph_model model = model_of(g);
+	struct tp_run_opts opts = {.seed = seed};
+	struct tp_program *program = NULL;
+	struct tp_value in, values[3];
+
+	model.functions = &f;
+	model.n_functions = 1;
+	in = tp_value_of(
+	    tensor_of(NULL, TP_DTYPE_F64, NULL, 0, (const double[]){0}));
+	RUN(tp_program_new(NULL, &model, &program, err));
+	RUN(tp_program_run(program, &in, 1, values, 3, &opts, err));
+	for (size_t k = 0; k < 3; k++) {
+		out[k] = number_at(values[k].tensor, 0);
+		tp_value_release(&values[k]);
+	}
+	tp_program_free(program);
+	tp_value_release(&in);
+	graphs_free(&a);
+}
+
+/* The same for the same seed, and no two alike. */
+static void
+draws_depend_on_seed_and_node(void **state)
+{
+	double first[3], again[3], other[3];
+
+	(void)state;
+	draw(1, first);
+	draw(1, again);
+	draw(2, other);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(first[i] == again[i]);
+		for (size_t k = 0; k < 3; k++) {
+			assert_true(first[i] != other[k]);
+			assert_true(i == k || first[i] != first[k]);
+		}
+	}
+}
+
 /* Values of 256 KiB, and what else a run may take. */
 #define N_WIDE 65536
 #define WIDE ((uint64_t)4 * N_WIDE)
@@ -651,6 +700,7 @@ main(void)
 	    cmocka_unit_test(inner_names_hide_outer_ones),
 	    cmocka_unit_test(constants_are_what_inputs_are_if_not_given),
 	    cmocka_unit_test(functions_run_graphs_of_their_callers),
+	    cmocka_unit_test(draws_depend_on_seed_and_node),
 	    cmocka_unit_test(values_end_after_their_last_use),
 	    cmocka_unit_test(what_cannot_fit_is_not_begun),
 	    cmocka_unit_test(runs_can_be_watched),
