@@ -18,45 +18,47 @@
 
 #include "../banned.h"
 
-/* Channels and pixels of b x b blocks; x is [N, C, H, W]. */
+/*
+ * b x b blocks of pixels: as many channels as c says have h x w blocks each, or
+ * c times b * b channels that many pixels.
+ */
 struct blocks {
-	int64_t b, n, c, h, w; /* of the result but b */
+	int64_t b, n, c, h, w;
+	int64_t sizes[4]; /* of the result */
 };
 
 static enum tp_status
 find_blocks(const struct tpi_call *c, bool to_space, struct blocks *k,
     struct tp_err *err)
 {
-	const int64_t *sizes = tp_tensor_sizes(c->in[0]);
+	const int64_t *x = tp_tensor_sizes(c->in[0]);
 	int64_t b = tpi_attr_int(c, "blocksize", 0), area;
 	bool fits = c->in[0]->rank == 4 && b > 0 && !tp_mul_i64(b, b, &area);
 
 	if (fits)
-		fits = to_space ? sizes[1] % area == 0
-				: sizes[2] % b == 0 && sizes[3] % b == 0;
-	if (fits)
-		*k = (struct blocks){b, sizes[0],
-		    to_space ? sizes[1] / area : sizes[1],
-		    to_space ? sizes[2] : sizes[2] / b,
-		    to_space ? sizes[3] : sizes[3] / b};
-	/* Beside an axis of 0 the others may be of any size. */
-	if (fits)
-		fits = to_space ? !tp_mul_i64(k->h, b, &k->h) &&
-				      !tp_mul_i64(k->w, b, &k->w)
-				: !tp_mul_i64(k->c, area, &k->c);
+		fits = to_space ? x[1] % area == 0
+				: x[2] % b == 0 && x[3] % b == 0;
+	if (fits) {
+		*k = (struct blocks){b, x[0], to_space ? x[1] / area : x[1],
+		    to_space ? x[2] : x[2] / b, to_space ? x[3] : x[3] / b,
+		    {x[0], to_space ? x[1] / area : 0, x[2] / b, x[3] / b}};
+		/* Beside an axis of 0 the others may be of any size. */
+		fits = to_space ? !tp_mul_i64(x[2], b, &k->sizes[2]) &&
+				      !tp_mul_i64(x[3], b, &k->sizes[3])
+				: !tp_mul_i64(x[1], area, &k->sizes[1]);
+	}
 	if (!fits)
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: blocksize %" PRId64 " of shape %s", c->op->onnx, b,
-		    TP_SHAPE_TEXT(sizes, c->in[0]->rank));
+		    TP_SHAPE_TEXT(x, c->in[0]->rank));
 	return TP_OK;
 }
 
-/* The axes of x, split; the order that they get; the shape of the result. */
+/* x with axes split, in another order, under the shape of the result. */
 static enum tp_status
-run_blocks(struct tpi_call *c, const int64_t *split, const int *order,
-    const struct blocks *k, struct tp_err *err)
+move_blocks(struct tpi_call *c, const struct blocks *k, const int64_t *split,
+    const int *order, struct tp_err *err)
 {
-	const int64_t sizes[] = {k->n, k->c, k->h, k->w};
 	struct tp_tensor *packed = NULL, *parts = NULL, *moved = NULL;
 	enum tp_status rc = tp_tensor_contiguous(c->in[0], &packed, err);
 
@@ -65,56 +67,44 @@ run_blocks(struct tpi_call *c, const int64_t *split, const int *order,
 	if (!rc)
 		rc = tp_tensor_permute(parts, order, 6, &moved, err);
 	if (!rc)
-		rc = tpi_pack_as(c, moved, sizes, 4, &c->out[0], err);
+		rc = tpi_pack_as(c, moved, k->sizes, 4, &c->out[0], err);
 	tp_tensor_free(moved);
 	tp_tensor_free(parts);
 	tp_tensor_free(packed);
 	return rc;
 }
 
+/* Which of a pixel's channels is outer: its place in the block or its own. */
 static enum tp_status
 run_depth_to_space(struct tpi_call *c, struct tp_err *err)
 {
+	static const int place_first[] = {0, 3, 4, 1, 5, 2};
+	static const int place_last[] = {0, 1, 4, 2, 5, 3};
 	const struct tp_attr *mode = tpi_attr_find(c, "mode");
 	bool crd = mode && tp_str_cmp(mode->s, TP_STR("CRD")) == 0;
 	struct blocks k = {0};
 	enum tp_status rc = find_blocks(c, true, &k, err);
+	const int64_t dcr_split[] = {k.n, k.b, k.b, k.c, k.h, k.w};
+	const int64_t crd_split[] = {k.n, k.c, k.b, k.b, k.h, k.w};
 
 	if (!rc && mode && !crd && tp_str_cmp(mode->s, TP_STR("DCR")))
 		rc = tp_fail(err, TP_EARG, TP_NO_OFFSET, "%s: mode '%s'",
 		    c->op->onnx, TP_BRIEF(mode->s));
 	if (rc)
 		return rc;
-	k.h /= k.b;
-	k.w /= k.b;
-	if (crd) {
-		const int64_t split[] = {k.n, k.c, k.b, k.b, k.h, k.w};
-
-		k.h *= k.b;
-		k.w *= k.b;
-		return run_blocks(
-		    c, split, (const int[]){0, 1, 4, 2, 5, 3}, &k, err);
-	} else {
-		const int64_t split[] = {k.n, k.b, k.b, k.c, k.h, k.w};
-
-		k.h *= k.b;
-		k.w *= k.b;
-		return run_blocks(
-		    c, split, (const int[]){0, 3, 4, 1, 5, 2}, &k, err);
-	}
+	return crd ? move_blocks(c, &k, crd_split, place_last, err)
+		   : move_blocks(c, &k, dcr_split, place_first, err);
 }
 
 static enum tp_status
 run_space_to_depth(struct tpi_call *c, struct tp_err *err)
 {
+	static const int place_first[] = {0, 3, 5, 1, 2, 4};
 	struct blocks k = {0};
 	enum tp_status rc = find_blocks(c, false, &k, err);
-	const int64_t split[] = {
-	    k.n, rc ? 0 : k.c / (k.b * k.b), k.h, k.b, k.w, k.b};
+	const int64_t split[] = {k.n, k.c, k.h, k.b, k.w, k.b};
 
-	return rc ? rc
-		  : run_blocks(
-			c, split, (const int[]){0, 3, 5, 1, 2, 4}, &k, err);
+	return rc ? rc : move_blocks(c, &k, split, place_first, err);
 }
 
 /* The first len[b] steps of sequence b backwards, the rest as it is. */
