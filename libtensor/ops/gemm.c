@@ -209,7 +209,8 @@ multiply_tile(const struct tpi_gemm *g, const struct scratch *s, double *a,
 	tpi_products_fn *multiply =
 	    g->dtype == TP_DTYPE_F64 ? tpi_products : tpi_products_exact;
 
-	memset(c, 0, round_up(m, TPI_MR) * s->c_row * sizeof(*c));
+	if (g->k == 0)
+		memset(c, 0, round_up(m, TPI_MR) * s->c_row * sizeof(*c));
 	for (size_t k = 0; k < g->k; k += KC) {
 		size_t depth = least(KC, g->k - k);
 
@@ -221,7 +222,7 @@ multiply_tile(const struct tpi_gemm *g, const struct scratch *s, double *a,
 			for (size_t q = 0; q < n; q += TPI_NR)
 				multiply(a, (rows + TPI_MR - 1) / TPI_MR,
 				    b + q * depth, depth, c + r * s->c_row + q,
-				    s->c_row);
+				    s->c_row, k > 0);
 		}
 	}
 	for (size_t r = 0; r < m; r++)

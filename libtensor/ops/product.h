@@ -9,6 +9,7 @@
 #ifndef TPI_OPS_PRODUCT_H
 #define TPI_OPS_PRODUCT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -28,10 +29,11 @@ tpi_product_fn tpi_product, tpi_product_exact;
 
 /*
  * The same for n_panels panels of a, one after the other: c has TPI_MR rows for
- * each.
+ * each. c may also be written instead of added to.
  */
 typedef void tpi_products_fn(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row);
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds);
 
 tpi_products_fn tpi_products, tpi_products_exact;
 
@@ -44,12 +46,13 @@ typedef double tpi_vector_at
 /* n_panels is 1 or, where there are registers enough, 2. */
 TPI_INLINE void
 tpi_product_block(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
-	tpi_vector acc[2 * TPI_MR][2];
+	tpi_vector acc[2 * TPI_MR][2] = {{{0}}};
 	size_t rows = n_panels * TPI_MR;
 
-	for (size_t i = 0; i < rows; i++) {
+	for (size_t i = 0; i < rows && adds; i++) {
 		acc[i][0] = *(const tpi_vector_at *)(c + i * c_row);
 		acc[i][1] = *(const tpi_vector_at *)(c + i * c_row + 8);
 	}
@@ -74,12 +77,13 @@ tpi_product_block(const double *restrict a, size_t n_panels,
 #else
 TPI_INLINE void
 tpi_product_block(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
-	double acc[TPI_MR][TPI_NR];
+	double acc[TPI_MR][TPI_NR] = {{0}};
 
 	(void)n_panels;
-	for (size_t i = 0; i < TPI_MR; i++)
+	for (size_t i = 0; i < TPI_MR && adds; i++)
 		memcpy(acc[i], c + i * c_row, sizeof(acc[i]));
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < TPI_MR; i++)
@@ -93,26 +97,28 @@ tpi_product_block(const double *restrict a, size_t n_panels,
 
 TPI_INLINE void
 tpi_product_panels(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
 	for (size_t p = 0; p < n_panels; p++)
-		tpi_product_block(
-		    a + p * TPI_MR * n, 1, b, n, c + p * TPI_MR * c_row, c_row);
+		tpi_product_block(a + p * TPI_MR * n, 1, b, n,
+		    c + p * TPI_MR * c_row, c_row, adds);
 }
 
 #ifdef TPI_WIDE
 /* With 32 vector registers two panels at once. */
 TPI_INLINE void
 tpi_product_pairs(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
 	size_t p = 0;
 
 	for (; p + 2 <= n_panels; p += 2)
-		tpi_product_block(
-		    a + p * TPI_MR * n, 2, b, n, c + p * TPI_MR * c_row, c_row);
+		tpi_product_block(a + p * TPI_MR * n, 2, b, n,
+		    c + p * TPI_MR * c_row, c_row, adds);
 	tpi_product_panels(a + p * TPI_MR * n, n_panels - p, b, n,
-	    c + p * TPI_MR * c_row, c_row);
+	    c + p * TPI_MR * c_row, c_row, adds);
 }
 #endif
 

@@ -8,36 +8,38 @@
 /* Of its own, because a function that the loader picks would be exported. */
 TPI_CLONES static void
 multiply(const double *restrict a, size_t n_panels, const double *restrict b,
-    size_t n, double *restrict c, size_t c_row)
+    size_t n, double *restrict c, size_t c_row, bool adds)
 {
-	tpi_product_panels(a, n_panels, b, n, c, c_row);
+	tpi_product_panels(a, n_panels, b, n, c, c_row, adds);
 }
 
 #ifdef TPI_WIDE
 TPI_WIDE static void
 multiply_wide(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
-	tpi_product_pairs(a, n_panels, b, n, c, c_row);
+	tpi_product_pairs(a, n_panels, b, n, c, c_row, adds);
 }
 #endif
 
 void
 tpi_products_exact(const double *restrict a, size_t n_panels,
-    const double *restrict b, size_t n, double *restrict c, size_t c_row)
+    const double *restrict b, size_t n, double *restrict c, size_t c_row,
+    bool adds)
 {
 #ifdef TPI_WIDE
 	if (TPI_HAS_WIDE) {
-		multiply_wide(a, n_panels, b, n, c, c_row);
+		multiply_wide(a, n_panels, b, n, c, c_row, adds);
 		return;
 	}
 #endif
-	multiply(a, n_panels, b, n, c, c_row);
+	multiply(a, n_panels, b, n, c, c_row, adds);
 }
 
 void
 tpi_product_exact(const double *restrict a, const double *restrict b, size_t n,
     double *restrict c, size_t c_row)
 {
-	tpi_products_exact(a, 1, b, n, c, c_row);
+	tpi_products_exact(a, 1, b, n, c, c_row, true);
 }
