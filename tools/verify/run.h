@@ -211,7 +211,8 @@ double run_of_range(const struct run_comparison *c);
 /* What an output may be that depends on chance. */
 enum run_range {
 	RUN_NOT_RANDOM, /* … which it does not */
-	RUN_ANY_FINITE,
+	RUN_ANYTHING,
+	RUN_FINITE,
 	RUN_UNIT,    /* 0 or 1 */
 	RUN_CLASSES, /* integers from 0 on */
 	RUN_BETWEEN, /* low to high */

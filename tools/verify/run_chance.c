@@ -19,11 +19,13 @@ is_in_range(const struct run_chance *chance, double x)
 		return x >= 0 && x == floor(x) && isfinite(x);
 	case RUN_BETWEEN:
 		return x >= chance->low && x <= chance->high;
+	case RUN_FINITE:
+		return isfinite(x);
 	case RUN_NOT_RANDOM:
-	case RUN_ANY_FINITE:
+	case RUN_ANYTHING:
 		break;
 	}
-	return isfinite(x);
+	return true;
 }
 
 static void
@@ -39,11 +41,14 @@ put_range(struct verdict_line *l, const struct run_chance *chance)
 	case RUN_BETWEEN:
 		verdict_line_put(l, "%g to %g", chance->low, chance->high);
 		return;
+	case RUN_FINITE:
+		verdict_line_put(l, "finite");
+		return;
 	case RUN_NOT_RANDOM:
-	case RUN_ANY_FINITE:
+	case RUN_ANYTHING:
 		break;
 	}
-	verdict_line_put(l, "finite");
+	verdict_line_put(l, "what it may be");
 }
 
 static enum tp_status
@@ -88,8 +93,7 @@ run_compare_chance(struct run_comparison *c, const struct run_chance *chance,
 		rc = check_range(c, chance, got->tensor, err);
 	if (!rc && !c->kind) {
 		verdict_line_put(&c->why,
-		    "%s of random values: dtype and "
-		    "shape are right, each is ",
+		    "depends on %s: dtype and shape are right, each is ",
 		    TP_BRIEF(chance->op));
 		put_range(&c->why, chance);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_random.c - which outputs depend on chance, and what can be said of them
+ * run_random.c - which values depend on chance, and what can be said of them
  *
  * Random operators draw from a generator that no data set records, so what they
  * give is compared by dtype, shape and range alone. A value is random if the
@@ -22,20 +22,21 @@ static const struct {
 } random_ops[] = {
     {"Bernoulli", RUN_UNIT},
     {"Multinomial", RUN_CLASSES},
-    {"RandomNormal", RUN_ANY_FINITE},
-    {"RandomNormalLike", RUN_ANY_FINITE},
+    {"RandomNormal", RUN_FINITE},
+    {"RandomNormalLike", RUN_FINITE},
     {"RandomUniform", RUN_BETWEEN},
     {"RandomUniformLike", RUN_BETWEEN},
 };
 #define N_RANDOM (sizeof(random_ops) / sizeof(random_ops[0]))
 
-/* From here on a value that is random says nothing of its range but this. */
+/* What these make is 0 or 1, whatever they take. */
 static const char *const comparisons[] = {
     "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", NULL};
-/* These keep the range of what they take. */
-static const char *const movements[] = {"Cast", "CastLike", "Identity",
-    "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice",
-    "Gather", "Concat", NULL};
+/* These keep the values of their first input, and the range of it. */
+static const char *const movements[] = {"Identity", "Reshape", "Squeeze",
+    "Unsqueeze", "Flatten", "Transpose", "Slice", "Gather", NULL};
+/* These do if it is 0 or 1. */
+static const char *const casts[] = {"Cast", "CastLike", NULL};
 /* These make what is certain from what is random. */
 static const char *const measures[] = {"Shape", "Size", NULL};
 
@@ -119,7 +120,7 @@ own_chance(const struct run_random *w, const struct tp_node *node)
 			c.range = random_ops[i].range;
 	if (is_one_of(node, dropout) && !find_attribute(node, "seed") &&
 	    trains(w, node))
-		c.range = RUN_ANY_FINITE;
+		c.range = RUN_ANYTHING;
 	if (c.range == RUN_BETWEEN) {
 		c.low = attribute(node, "low", 0);
 		c.high = attribute(node, "high", 1);
@@ -249,15 +250,25 @@ add(struct run_random *w, struct tp_str name, const struct run_chance *chance)
 
 /* What is known of the outputs of a node that is random somehow. */
 static void
-add_outputs(
-    struct run_random *w, const struct tp_node *node, struct run_chance chance)
+add_outputs(struct run_random *w, const struct tp_node *node,
+    const struct run_chance *chance)
 {
-	if (is_one_of(node, comparisons))
-		chance.range = RUN_UNIT;
-	else if (!own_chance(w, node).range && !is_one_of(node, movements))
-		chance.range = RUN_ANY_FINITE;
+	const struct run_chance *first =
+	    node->n_inputs ? run_random_find(w, node->inputs[0]) : NULL;
+	struct run_chance out = *chance;
+
+	if (own_chance(w, node).range)
+		out.range = chance->range;
+	else if (is_one_of(node, comparisons))
+		out.range = RUN_UNIT;
+	else if (first &&
+		 (is_one_of(node, movements) ||
+		     (is_one_of(node, casts) && first->range == RUN_UNIT)))
+		out = *first;
+	else
+		out.range = RUN_ANYTHING;
 	for (size_t i = 0; i < node->n_outputs; i++)
-		add(w, node->outputs[i], &chance);
+		add(w, node->outputs[i], &out);
 }
 
 /* Remember a name of the main graph whose value is false. */
@@ -323,7 +334,7 @@ run_random_new(const struct tp_graph_model *model)
 		note_constant(w, &g->nodes[i]);
 		if (!is_one_of(&g->nodes[i], measures) &&
 		    node_has_chance(w, &g->nodes[i], false, &chance))
-			add_outputs(w, &g->nodes[i], chance);
+			add_outputs(w, &g->nodes[i], &chance);
 	}
 	if (!w->no_memory)
 		return w;

@@ -19,7 +19,7 @@ const char run_value_differs[] = "value";
 static void
 differs(struct run_comparison *c, const char *kind)
 {
-	if (!c->kind)
+	if (!c->kind || c->kind == run_value_differs)
 		c->kind = kind;
 }
 
@@ -202,12 +202,15 @@ static enum tp_status compare(struct run_comparison *c,
     const struct tp_value *got, const struct tp_value *expected,
     struct tp_err *err);
 
-/* Item by item, until one differs. Depth is that of declared types. */
+/*
+ * Item by item; the first that differs is told. Depth is that of declared
+ * types.
+ */
 static enum tp_status
 compare_lists(struct run_comparison *c, const struct tp_value *got,
     const struct tp_value *expected, struct tp_err *err)
 {
-	size_t n = tp_list_count(expected->list), before = c->why.n;
+	size_t n = tp_list_count(expected->list), begin = c->why.n;
 	enum tp_status rc = TP_OK;
 
 	if (tp_list_count(got->list) != n) {
@@ -216,11 +219,15 @@ compare_lists(struct run_comparison *c, const struct tp_value *got,
 		    tp_value_kind_name(got->kind), tp_list_count(got->list), n);
 		return TP_OK;
 	}
-	for (size_t i = 0; i < n && !rc && !c->kind; i++) {
-		verdict_line_put(&c->why, "element %zu: ", i);
+	for (size_t i = 0; i < n && !rc; i++) {
+		const char *kind = c->kind;
+		size_t before = c->why.n;
+
+		verdict_line_put(
+		    &c->why, "%selement %zu: ", before > begin ? "; " : "", i);
 		rc = compare(c, tp_list_at(got->list, i),
 		    tp_list_at(expected->list, i), err);
-		if (!c->kind)
+		if (c->kind == kind)
 			verdict_line_cut(&c->why, before);
 	}
 	return rc;
