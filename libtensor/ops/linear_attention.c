@@ -22,6 +22,7 @@
 #include "tp/view.h"
 
 #include "../tensor.h"
+#include "vector.h"
 
 #include "../banned.h"
 
@@ -240,16 +241,6 @@ fade(double *s, const double *decay, bool is_one, size_t size, size_t n)
 	}
 }
 
-/* y += x S */
-static void
-add_product(double *restrict y, const double *restrict x,
-    const double *restrict s, size_t size, size_t n)
-{
-	for (size_t d = 0; d < size; d++)
-		for (size_t e = 0; e < n; e++)
-			y[e] += x[d] * s[d * n + e];
-}
-
 /* Step t: what is seen goes into the state of one head of keys. */
 static void
 learn(const struct linear *l, size_t batch, size_t kv, size_t t, double *s,
@@ -270,7 +261,7 @@ learn(const struct linear *l, size_t batch, size_t kv, size_t t, double *s,
 		size_t at = batch * n_beta + (n_beta == 1 ? 0 : kv);
 		double beta = *row_of(l->in[BETA], at * (size_t)h->n_q + t);
 
-		add_product(w, k, s, size, n);
+		tpi_add_product(w, k, size, s, n, n);
 		for (size_t e = 0; e < n; e++)
 			w[e] = beta * (v[e] - w[e]);
 	} else {
@@ -306,7 +297,8 @@ run_head(void *ctx, size_t head)
 			double *y = row_of(l->y, row);
 
 			memset(y, 0, n * sizeof(*y));
-			add_product(y, row_of(l->in[Q], row), s, size, n);
+			tpi_add_product(
+			    y, row_of(l->in[Q], row), size, s, n, n);
 			for (size_t e = 0; e < n; e++)
 				y[e] *= h->scale;
 		}

@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "functions.h"
+#include "vector.h"
+
 #include "../banned.h"
 
 static double
@@ -33,7 +36,7 @@ sigmoid(double x, double alpha, double beta)
 {
 	(void)alpha;
 	(void)beta;
-	return 1 / (1 + exp(-x));
+	return tpi_sigmoid(x);
 }
 
 static double
@@ -90,7 +93,7 @@ softplus(double x, double alpha, double beta)
 {
 	(void)alpha;
 	(void)beta;
-	return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+	return tpi_softplus(x);
 }
 
 static const struct {
@@ -138,16 +141,6 @@ activate(const struct tpi_rnn *l, unsigned k, double x)
 	return a->f(x, a->alpha, a->beta);
 }
 
-/* y += v m, where the rows of m are `row` apart and n of each are taken. */
-static void
-add_product(double *restrict y, const double *restrict v, size_t n_rows,
-    const double *restrict m, size_t row, size_t n)
-{
-	for (size_t k = 0; k < n_rows; k++)
-		for (size_t j = 0; j < n; j++)
-			y[j] += v[k] * m[k * row + j];
-}
-
 static void
 add_list(double *restrict y, const double *restrict b, size_t n)
 {
@@ -163,8 +156,8 @@ make_gates(const struct tpi_rnn *l, struct tpi_rnn_state *s, const double *x,
 	size_t row = n_all * l->n, n = n_gates * l->n;
 
 	memset(s->gates, 0, row * sizeof(*s->gates));
-	add_product(s->gates, x, l->n_in, l->w, row, row);
-	add_product(s->gates, s->h, l->n, l->r, row, n);
+	tpi_add_product(s->gates, x, l->n_in, l->w, row, row);
+	tpi_add_product(s->gates, s->h, l->n, l->r, row, n);
 	add_list(s->gates, l->wb, row);
 	add_list(s->gates, l->rb, n);
 }
@@ -197,7 +190,7 @@ step_gru(const struct tpi_rnn *l, struct tpi_rnn_state *s, const double *x)
 	memset(back, 0, n * sizeof(*back));
 	for (size_t j = 0; j < n; j++)
 		reset[j] = l->is_linear_before_reset ? s->h[j] : r[j] * s->h[j];
-	add_product(back, reset, n, l->r + 2 * n, 3 * n, n);
+	tpi_add_product(back, reset, n, l->r + 2 * n, 3 * n, n);
 	add_list(back, l->rb ? l->rb + 2 * n : NULL, n);
 	for (size_t j = 0; j < n; j++) {
 		double more =

@@ -348,6 +348,49 @@ graphs_change_scores_and_probabilities(void **state)
 		tp_tensor_free(in[k]);
 }
 
+/* More scores than are worked on together: spans end inside of a head. */
+static void
+long_sequences_are_cut_into_spans(void **state)
+{
+	enum { N = 1500 };
+	static const int64_t rows[] = {0, 1396, 1397, 1398, 1399, N - 1};
+	struct tp_tensor *in[3];
+	struct tp_value out[2];
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++)
+		in[k] = random_tensor(DIMS(1, 2, N, 1), 20 + k);
+	for (unsigned threads = 1; threads < 4; threads += 2) {
+		const struct tp_op_opts opts = {.n_threads = threads};
+		struct tp_value values[3];
+
+		for (unsigned k = 0; k < 3; k++)
+			values[k] = tp_value_of(in[k]);
+		RUN(tp_op_run(op_named("Attention", 23), NULL, 0, values, 3,
+		    &out[threads / 2], 1, &opts, err));
+	}
+	assert_memory_equal(tp_tensor_data(out[0].tensor),
+	    tp_tensor_data(out[1].tensor), 2 * N * sizeof(double));
+	for (int64_t head = 0; head < 2; head++)
+		for (size_t k = 0; k < COUNT_OF(rows); k++) {
+			double sum = 0, y = 0;
+
+			for (int64_t j = 0; j < N; j++) {
+				double p = exp(at(in[0], 0, head, rows[k], 0) *
+					       at(in[1], 0, head, j, 0));
+
+				sum += p;
+				y += p * at(in[2], 0, head, j, 0);
+			}
+			check_near(
+			    at(out[0].tensor, 0, head, rows[k], 0), y / sum);
+		}
+	for (unsigned k = 0; k < 3; k++)
+		tp_tensor_free(in[k]);
+	for (unsigned k = 0; k < 2; k++)
+		tp_value_release(&out[k]);
+}
+
 /* Two steps of a state of one number that two heads of queries read. */
 static void
 states_are_faded_and_corrected(void **state)
@@ -529,6 +572,7 @@ main(void)
 	    cmocka_unit_test(heads_may_lie_side_by_side),
 	    cmocka_unit_test(masks_choose_and_may_be_short),
 	    cmocka_unit_test(graphs_change_scores_and_probabilities),
+	    cmocka_unit_test(long_sequences_are_cut_into_spans),
 	    cmocka_unit_test(states_are_faded_and_corrected),
 	    cmocka_unit_test(states_are_matrices),
 	    cmocka_unit_test(pairs_are_turned),

@@ -298,6 +298,60 @@ wrong_shapes_are_named(void **state)
 	    TP_DTYPE_F32, DIMS(0, 1, 1, 1), NO_NUMBERS, 0);
 }
 
+/* Many gates: sums of more than a few rows, on one thread and on three. */
+static void
+threads_change_no_bit(void **state)
+{
+	enum { STEPS = 3, N_BATCH = 5, N = 7, N_IN = 9 };
+	static const int64_t shapes[][3] = {
+	    {STEPS, N_BATCH, N_IN}, {2, 4 * N, N_IN}, {2, 4 * N, N}};
+	const struct tp_attr both = ATTR_STRING("direction", "bidirectional");
+	struct tp_value in[3], out[2];
+	uint64_t seed = 9;
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct tp_tensor *t = NULL;
+
+		RUN(tp_tensor_empty(NULL, TP_DTYPE_F32, shapes[k], 3, &t, err));
+		for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
+			set_number(
+			    t, i, (double)next_random(&seed) / 0x1p64 - 0.5);
+		in[k] = tp_value_of(t);
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		const struct tp_op_opts opts = {.n_threads = 1 + 2 * k};
+
+		RUN(tp_op_run(op_named("LSTM", 22), &both, 1, in, 3, &out[k], 1,
+		    &opts, err));
+	}
+	assert_int_equal(
+	    tp_tensor_numel(out[0].tensor), STEPS * 2 * N_BATCH * N);
+	assert_memory_equal(tp_tensor_data(out[0].tensor),
+	    tp_tensor_data(out[1].tensor),
+	    STEPS * 2 * N_BATCH * N * sizeof(float));
+	/* The first step of the first sequence by its formula. */
+	for (uint64_t j = 0; j < N; j++) {
+		double gates[4];
+
+		for (uint64_t g = 0; g < 4; g++) {
+			gates[g] = 0;
+			for (uint64_t i = 0; i < N_IN; i++)
+				gates[g] += number_at(in[0].tensor, i) *
+					    number_at(in[1].tensor,
+						(g * N + j) * N_IN + i);
+		}
+		assert_true(
+		    fabs(number_at(out[0].tensor, j) -
+			 sigmoid(gates[1]) *
+			     tanh(sigmoid(gates[0]) * tanh(gates[3]))) < 1e-7);
+	}
+	for (unsigned k = 0; k < 3; k++)
+		tp_value_release(&in[k]);
+	for (unsigned k = 0; k < 2; k++)
+		tp_value_release(&out[k]);
+}
+
 static void
 no_memory_is_a_clean_error(void **state)
 {
@@ -334,6 +388,7 @@ main(void)
 	    cmocka_unit_test(activations_have_their_usual_parameters),
 	    cmocka_unit_test(parameters_go_to_who_has_them),
 	    cmocka_unit_test(wrong_shapes_are_named),
+	    cmocka_unit_test(threads_change_no_bit),
 	    cmocka_unit_test(no_memory_is_a_clean_error),
 	};
 
