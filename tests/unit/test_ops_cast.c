@@ -311,8 +311,7 @@ text_becomes_numbers(void **state)
 	assert_string_equal(why.msg, "Cast: element 1 is 'Hello', no number");
 	assert_int_equal(
 	    run_text("Cast", to_f32, 1, &in, 1, NULL, &out, &why), TP_EARG);
-	assert_string_equal(
-	    why.msg, "Cast: of strings, and the call has none");
+	assert_string_equal(why.msg, "Cast: of strings, and the call has none");
 	tp_value_release(&in);
 	for (size_t i = 0; i < COUNT_OF(worse); i++) {
 		in = strings_of(pool, worse + i, 1);
