@@ -50,6 +50,7 @@ struct tpi_onnx_edit {
 	size_t *slot_of;	     /* of each entry, or TP_NONE */
 	size_t n_entries;
 	struct tp_map names; /* of all values and nodes of the model */
+	int64_t raisable; /* the opset may be raised to this: it was checked */
 	struct tpi_onnx_additions nodes, tensors;
 	struct tp_map removed;	     /* addresses of messages */
 	struct tpi_onnx_slots after; /* once it is finished */

@@ -64,7 +64,7 @@ enum tpi_onnx_expand tpi_onnx_expand_of(
  * TP_EUNSUPPORTED when a higher one is needed and an operator of the graph
  * means something else there.
  */
-enum tp_status tpi_onnx_needed_opset(const struct tpi_onnx_edit *e,
+enum tp_status tpi_onnx_needed_opset(struct tpi_onnx_edit *e,
     const struct tp_recipe *recipe, int64_t *opset, struct tp_err *err);
 
 /* Make it so, with the IR version that dtypes and opset need. */

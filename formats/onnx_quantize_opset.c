@@ -144,13 +144,19 @@ check_raise(const struct tpi_onnx_edit *e, const struct tp_recipe *recipe,
 }
 
 enum tp_status
-tpi_onnx_needed_opset(const struct tpi_onnx_edit *e,
-    const struct tp_recipe *recipe, int64_t *opset, struct tp_err *err)
+tpi_onnx_needed_opset(struct tpi_onnx_edit *e, const struct tp_recipe *recipe,
+    int64_t *opset, struct tp_err *err)
 {
 	int64_t have = tpi_onnx_edit_opset(e), need = least_opset(recipe);
+	enum tp_status rc;
 
 	*opset = need > have ? need : have;
-	return need > have ? check_raise(e, recipe, need, err) : TP_OK;
+	if (*opset == have || need <= e->raisable)
+		return TP_OK;
+	rc = check_raise(e, recipe, need, err);
+	if (!rc)
+		e->raisable = need;
+	return rc;
 }
 
 void

@@ -103,7 +103,7 @@ tpi_quantize_graph_axis(
 }
 
 enum tp_status
-tpi_quantize_graph_check(const struct tpi_quantize_graph *g,
+tpi_quantize_graph_check(struct tpi_quantize_graph *g,
     const struct tp_recipe *recipe, struct tp_err *err)
 {
 	int64_t opset;

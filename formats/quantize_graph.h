@@ -33,7 +33,7 @@ const char *tpi_quantize_graph_why(
 unsigned tpi_quantize_graph_axis(
     const struct tpi_quantize_graph *g, size_t entry, enum tp_quant_per per);
 /* TP_EUNSUPPORTED when the graph cannot say it. */
-enum tp_status tpi_quantize_graph_check(const struct tpi_quantize_graph *g,
+enum tp_status tpi_quantize_graph_check(struct tpi_quantize_graph *g,
     const struct tp_recipe *recipe, struct tp_err *err);
 
 /* Narrow all entries of narrows[0…n-1] that have a scheme. */

@@ -88,7 +88,7 @@ def conv(a, x, w, b=None):
                     wg[:, :, i, j].astype(float))
     if b is not None:
         y += b.reshape(1, -1, 1, 1)
-    return y.astype(np.float32)
+    return y.astype(x.dtype)
 
 
 def conv_transpose(a, x, w):
@@ -102,14 +102,14 @@ def conv_transpose(a, x, w):
             y[:, :, i * s[0]:i * s[0] + kh, j * s[1]:j * s[1] + kw] += \
                 np.einsum("nc,cohw->nohw", x[:, :, i, j].astype(float),
                           w.astype(float))
-    return y.astype(np.float32)
+    return y.astype(x.dtype)
 
 
 def gemm(a, x, w, c=None):
     x = x.T if a.get("transA") else x
     w = w.T if a.get("transB") else w
     y = x.astype(float) @ w.astype(float)
-    return (y if c is None else y + c).astype(np.float32)
+    return (y if c is None else y + c).astype(x.dtype)
 
 
 def softmax(_, x):
@@ -134,7 +134,7 @@ OPERATORS = {
     "GlobalAveragePool": lambda a, x: x.mean((2, 3), keepdims=True),
     "Identity": lambda a, x: x,
     "MatMul": lambda a, x, y: (x.astype(float) @ y.astype(float)).astype(
-        np.float32),
+        x.dtype),
     "Mul": lambda a, x, y: x * y,
     "Relu": lambda a, x: np.maximum(x, 0),
     "Softmax": softmax,
