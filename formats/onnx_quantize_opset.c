@@ -24,9 +24,11 @@
 
 static const struct {
 	const char *op_type;
+	size_t n_outputs; /* of nodes that change, at least */
 	int64_t changes[N_CHANGES];
 } operators[] = {
-#define TPI_ONNX_OPERATOR(name, a, b, c, d) {name, {a, b, c, d}},
+#define TPI_ONNX_OPERATOR(name, n_outputs, a, b, c, d) \
+	{name, n_outputs, {a, b, c, d}},
 #include "onnx_opsets.def"
 #undef TPI_ONNX_OPERATOR
 };
@@ -104,21 +106,24 @@ check_node(const struct tpi_onnx_edit *e, const TpOnnx__NodeProto *node,
 {
 	struct tp_str op_type = tpi_onnx_str(node->op_type);
 	int64_t have = tpi_onnx_edit_opset(e);
-	size_t n = sizeof(operators) / sizeof(operators[0]), i = 0;
+	bool known = false;
 
 	if (!tpi_onnx_is_default(node->domain))
 		return TP_OK;
-	while (i < n && tp_str_cmp(op_type, tp_str(operators[i].op_type)))
-		i++;
-	if (i == n)
-		return refuse(e, recipe, need, op_type,
-		    " is no operator whose history is known", err);
-	for (unsigned k = 0; k < N_CHANGES; k++)
-		if (operators[i].changes[k] > have &&
-		    operators[i].changes[k] <= need)
-			return refuse(e, recipe, need, op_type,
-			    " means something else there", err);
-	return TP_OK;
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		if (tp_str_cmp(op_type, tp_str(operators[i].op_type)))
+			continue;
+		known = true;
+		for (unsigned k = 0; k < N_CHANGES; k++)
+			if (node->n_output >= operators[i].n_outputs &&
+			    operators[i].changes[k] > have &&
+			    operators[i].changes[k] <= need)
+				return refuse(e, recipe, need, op_type,
+				    " means something else there", err);
+	}
+	return known ? TP_OK
+		     : refuse(e, recipe, need, op_type,
+			   " is no operator whose history is known", err);
 }
 
 static enum tp_status

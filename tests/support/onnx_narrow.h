@@ -95,6 +95,7 @@ struct wish {
 	bool asymmetric;
 	unsigned axis; /* of no meaning unless fixed */
 	bool fixed;
+	const char *second; /* the scheme of the weight v, per tensor */
 	bool half; /* the graph computes with f16; nothing else counts */
 };
 
@@ -116,6 +117,11 @@ choose(void *ctx, const struct tp_reader *r, size_t entry,
 	    .per = w->per,
 	    .axis = w->fixed ? w->axis : TP_AXIS_AUTO,
 	    .block = w->per == TP_PER_BLOCK ? 2 : 0};
+	if (w->second &&
+	    !tp_str_cmp(tp_reader_entry(r, entry)->local, TP_STR("v"))) {
+		recipe->scheme = tp_scheme_find(w->second);
+		recipe->per = TP_PER_TENSOR;
+	}
 	if (recipe->scheme->scale == TP_DTYPE_NONE)
 		recipe->per = TP_PER_TENSOR;
 	return TP_OK;

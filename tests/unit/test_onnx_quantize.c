@@ -170,6 +170,31 @@ test_axes(void **state)
 		}
 }
 
+/* Of consumers that want different axes the first has its way. */
+static void
+test_axes_in_conflict(void **state)
+{
+	(void)state;
+	for (int gather_first = 0; gather_first < 2; gather_first++) {
+		TpOnnx__GraphProto *g = new_graph();
+		TpOnnx__ModelProto *m;
+
+		add_weight(g, "w", SHAPE(4, 6));
+		BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
+		if (gather_first)
+			add_node(g, "Gather", "w x", "e");
+		add_node(g, "MatMul", "x w", "y");
+		if (!gather_first)
+			add_node(g, "Gather", "w x", "e");
+		m = narrowed(build_model(8, 13, g),
+		    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL});
+		assert_int_equal(m->graph->n_node, 3);
+		assert_int_equal(
+		    m->graph->node[0]->attribute[0]->i, !gather_first);
+		drop(m);
+	}
+}
+
 /* Kept, and why. */
 static void
 test_reasons(void **state)
@@ -389,6 +414,45 @@ test_opsets(void **state)
 	}
 }
 
+/* What BatchNormalization does at 14 concerns training only. */
+static void
+test_outputs_that_matter(void **state)
+{
+	struct wish w = {.scheme = "int4", .per = TP_PER_CHANNEL};
+	TpOnnx__ModelProto *m = model_with("BatchNormalization", 8, 13);
+	TpOnnx__NodeProto *node;
+
+	(void)state;
+	drop(narrowed(m, w));
+	m = model_with("BatchNormalization", 8, 13);
+	node = m->graph->node[1];
+	BUILD_ADD(node->output, node->n_output, build_bytes("mean"));
+	assert_refused(m, w, "BatchNormalization");
+	assert_refused(
+	    model_with("BatchNormalization", 8, 8), w, "BatchNormalization");
+}
+
+/* The opset that one needs is that of all, and so are the forms. */
+static void
+test_two_schemes(void **state)
+{
+	TpOnnx__GraphProto *g = new_graph();
+
+	(void)state;
+	add_weight(g, "v", SHAPE(2, 2));
+	add_weight(g, "w", SHAPE(2, 2));
+	add_node(g, "MatMul", "x v", "h");
+	add_node(g, "MatMul", "h w", "y");
+	assert_becomes(g, 9,
+	    (struct wish){
+		.scheme = "int4", .per = TP_PER_CHANNEL, .second = "uint8"},
+	    "v:2[2,2] v_scale:1[] v_zero_point:2[] w:22[2,2] w_scale:1[2]; "
+	    "DequantizeLinear(v,v_scale,v_zero_point)=v_dequantized; "
+	    "MatMul(x,v_dequantized)=h; "
+	    "DequantizeLinear(w,w_scale)=w_dequantized axis=1; "
+	    "MatMul(h,w_dequantized)=y");
+}
+
 /* Functions have opsets of their own, and weights that are kept. */
 static void
 test_functions(void **state)
@@ -451,12 +515,15 @@ main(void)
 	    cmocka_unit_test(test_arithmetic),
 	    cmocka_unit_test(test_casts),
 	    cmocka_unit_test(test_axes),
+	    cmocka_unit_test(test_axes_in_conflict),
 	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test(test_inner_graphs),
 	    cmocka_unit_test(test_transpose),
 	    cmocka_unit_test(test_names_that_hide),
 	    cmocka_unit_test(test_old_inputs),
 	    cmocka_unit_test(test_opsets),
+	    cmocka_unit_test(test_outputs_that_matter),
+	    cmocka_unit_test(test_two_schemes),
 	    cmocka_unit_test(test_functions),
 	    cmocka_unit_test(test_no_memory),
 	};
