@@ -136,10 +136,12 @@ static TpOnnx__NodeProto *
 take_node(struct pass *p, size_t before)
 {
 	const struct tpi_onnx_additions *list = &p->e->nodes;
-	const struct tpi_onnx_addition *a = &list->items[p->next_node];
+	const struct tpi_onnx_addition *a;
 
-	if (p->next_node == list->n || a->scope != p->scope ||
-	    a->before > before)
+	if (p->next_node == list->n)
+		return NULL;
+	a = &list->items[p->next_node];
+	if (a->scope != p->scope || a->before > before)
 		return NULL;
 	p->next_node++;
 	return a->message;

@@ -41,10 +41,16 @@ clear_attribute(TpOnnx__AttributeProto *a)
 	a->sparse_tensor = NULL;
 }
 
+/* What was of that kind already stays as it is: old files have no type. */
 static void
-set_attribute(TpOnnx__AttributeProto *a, struct tp_str name, int32_t type)
+set_attribute(const struct tpi_onnx_slot *slot, enum tpi_slot_kind kind,
+    struct tp_str name, int32_t type)
 {
+	TpOnnx__AttributeProto *a = slot->attribute;
+
 	clear_attribute(a);
+	if (slot->kind == kind)
+		return;
 	a->has_name = a->has_type = 1;
 	a->name = tpi_onnx_bytes(name);
 	a->type = type;
@@ -69,7 +75,8 @@ fill_attribute(struct tpi_onnx_out *o, struct tpi_onnx_slot *slot,
 			    o, SparseTensorProto, sparse_tensor_proto);
 		if (!slot->sparse)
 			return tpi_onnx_no_memory(err);
-		set_attribute(a, TP_STR("sparse_value"), TYPE_SPARSE_TENSOR);
+		set_attribute(slot, TPI_SLOT_SPARSE_VALUE,
+		    TP_STR("sparse_value"), TYPE_SPARSE_TENSOR);
 		a->sparse_tensor = slot->sparse;
 		return tpi_onnx_fill_sparse(o, slot->sparse, e, err);
 	}
@@ -79,7 +86,7 @@ fill_attribute(struct tpi_onnx_out *o, struct tpi_onnx_slot *slot,
 		slot->tensor = TPI_ONNX_MESSAGE(o, TensorProto, tensor_proto);
 	if (!slot->tensor)
 		return tpi_onnx_no_memory(err);
-	set_attribute(a, TP_STR("value"), TYPE_TENSOR);
+	set_attribute(slot, TPI_SLOT_VALUE, TP_STR("value"), TYPE_TENSOR);
 	a->t = slot->tensor;
 	return tpi_onnx_fill_dense(o, slot->tensor, e, true, err);
 }
