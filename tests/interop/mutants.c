@@ -183,7 +183,7 @@ run_mutant(uint64_t seed, uint64_t i)
 	mutation_init(&m, seed, i);
 	folder = folders[mutation_below(&m, n_folders)];
 	snprintf(path, sizeof(path), "%s/model.onnx", folder);
-	is_whole = mutation_below(&m, 4) != 0;
+	is_whole = mutation_below(&m, 3) != 0;
 	if (tp_strings_new(NULL, 1 << 20, &strings, NULL))
 		abort();
 	tally->at = i;
