@@ -128,4 +128,8 @@ async function main(args) {
 	return failed ? 1 : 0;
 }
 
-main(process.argv.slice(2)).then(status => { process.exitCode = status; });
+module.exports = { page };
+if (require.main === module)
+	main(process.argv.slice(2)).then(status => {
+		process.exitCode = status;
+	});
