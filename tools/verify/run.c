@@ -51,7 +51,10 @@ static const struct cli_option options[] = {
 	.help = "tests that are expected to differ: lines of NAME REASON"},
 
     {CLI_HEADING, .help = "Which tests"},
-    CLI_FILTER_OPTIONS(filter),
+    {CLI_LIST, 0, "include", "GLOB", &filter.include,
+	.help = "only tests whose name matches GLOB (repeatable)"},
+    {CLI_LIST, 0, "exclude", "GLOB", &filter.exclude,
+	.help = "not those whose name matches GLOB (repeatable)"},
 
     {CLI_HEADING, .help = "Inputs and expectations besides data sets"},
     {CLI_LIST, 0, "in", "FILE", &settings.inputs.in,
