@@ -33,4 +33,12 @@ enum tp_status tpi_einsum_read(
     const struct tpi_call *c, struct tpi_einsum *e, struct tp_err *err);
 void tpi_einsum_release(const struct tpi_call *c, struct tpi_einsum *e);
 
+/*
+ * Of two operands: are they matrix products whose results lie as the output
+ * does, batch, rows, columns, with operand a on the left?
+ */
+bool tpi_einsum_is_product(const struct tpi_einsum *e, unsigned a);
+enum tp_status tpi_einsum_product(const struct tpi_call *c,
+    const struct tpi_einsum *e, unsigned a, struct tp_err *err);
+
 #endif

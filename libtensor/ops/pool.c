@@ -5,13 +5,11 @@
  * A block of outputs in a row has an accumulator each. Tap by tap, in row-major
  * order, they take what their windows have there: one strided row of the input.
  * Windows never look at padding, which would change none of the three.
- *
- *	kernels: n accumulators data[0] take numbers data[1]; where MaxPool
- *found them goes to data[2] finish:  n accumulators data[1] become packed
- *elements data[0]
  */
-#include "kernel.h"
+#include "pool_kernels.h"
 #include "spatial.h"
+
+#include <math.h>
 
 #include "tp/checked.h"
 #include "tp/copy.h"
@@ -22,110 +20,6 @@
 #include "../banned.h"
 
 #define BLOCK 256
-
-/* What a kernel knows of a tap. */
-struct pool_tap {
-	double p;		   /* of LpPool */
-	int64_t place, place_step; /* of number i: place + i * place_step */
-};
-
-#define TAKE_ROW(T, LOAD, STEP, NEXT)                                        \
-	for (size_t i = 0; i < n; i++) {                                     \
-		double x = (double)LOAD(*TPI_CONST_AT(T, data[1], STEP, i)); \
-		double a = acc[i];                                           \
-                                                                             \
-		acc[i] = NEXT;                                               \
-	}
-
-#define TAKE(OP, ID, T, LOAD, NEXT)                                       \
-	static void OP##_##ID(                                            \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
-	{                                                                 \
-		const struct pool_tap *tap = ctx;                         \
-		double *acc = (double *)(void *)data[0];                  \
-		const int64_t size = sizeof(T), step = steps[1];          \
-                                                                          \
-		(void)tap;                                                \
-		if (step == size)                                         \
-			TAKE_ROW(T, LOAD, size, NEXT)                     \
-		else                                                      \
-			TAKE_ROW(T, LOAD, step, NEXT)                     \
-	}
-
-/* The first of equals; NaN wins. */
-#define FIND(ID, T, LOAD)                                                     \
-	static void find_##ID(                                                \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n)     \
-	{                                                                     \
-		const struct pool_tap *tap = ctx;                             \
-		double *acc = (double *)(void *)data[0];                      \
-		int64_t *found = (int64_t *)(void *)data[2];                  \
-                                                                              \
-		for (size_t i = 0; i < n; i++) {                              \
-			double x = (double)LOAD(                              \
-			    *TPI_CONST_AT(T, data[1], steps[1], i));          \
-                                                                              \
-			if (found[i] >= 0 && !(x > acc[i]) &&                 \
-			    (x == x || acc[i] != acc[i]))                     \
-				continue;                                     \
-			acc[i] = x;                                           \
-			found[i] = tap->place + (int64_t)i * tap->place_step; \
-		}                                                             \
-	}
-
-#define END(OP, ID, T, RESULT)                                            \
-	static void end_##OP##_##ID(                                      \
-	    void *ctx, char *const *data, const int64_t *steps, size_t n) \
-	{                                                                 \
-		T *y = (T *)(void *)data[0];                              \
-		const double *acc = (const double *)(void *)data[1];      \
-                                                                          \
-		(void)ctx;                                                \
-		(void)steps;                                              \
-		for (size_t i = 0; i < n; i++) {                          \
-			double a = acc[i];                                \
-                                                                          \
-			y[i] = RESULT;                                    \
-		}                                                         \
-	}
-
-#define FLOAT_POOLS(OP, ID, T, W, LOAD, STORE)          \
-	TAKE(max, ID, T, LOAD, x > a || x != x ? x : a) \
-	TAKE(sum, ID, T, LOAD, a + x)                   \
-	TAKE(l1, ID, T, LOAD, a + fabs(x))              \
-	TAKE(l2, ID, T, LOAD, a + x * x)                \
-	TAKE(lp, ID, T, LOAD, a + pow(fabs(x), tap->p)) \
-	FIND(ID, T, LOAD)                               \
-	END(pool, ID, T, STORE(a))
-
-/* Those that a double holds. Windows of padding alone have the lowest. */
-#define FOREACH_SMALL_INT(X, A)       \
-	X(A, I8, int8_t, INT8_MIN)    \
-	X(A, I16, int16_t, INT16_MIN) \
-	X(A, I32, int32_t, INT32_MIN) \
-	X(A, U8, uint8_t, 0)          \
-	X(A, U16, uint16_t, 0)        \
-	X(A, U32, uint32_t, 0)
-
-#define INT_POOLS(OP, ID, T, LOWEST)              \
-	TAKE(max, ID, T, TPI_KEEP, x > a ? x : a) \
-	FIND(ID, T, TPI_KEEP)                     \
-	END(pool, ID, T, a < (double)LOWEST ? (T)LOWEST : (T)a)
-
-TPI_FOREACH_DOUBLE(FLOAT_POOLS, pool)
-FOREACH_SMALL_INT(INT_POOLS, pool)
-
-#define INT_ROW(OP, ID, T, LOWEST) [TP_DTYPE_##ID] = OP##_##ID,
-#define FLOATS(OP) TPI_FOREACH_DOUBLE(TPI_KERNEL_ROW, OP)
-#define TABLE(OP) static tp_loop_fn *const OP##_kernels[TP_DTYPE_COUNT]
-
-TABLE(max) = {FLOATS(max) FOREACH_SMALL_INT(INT_ROW, max)};
-TABLE(find) = {FLOATS(find) FOREACH_SMALL_INT(INT_ROW, find)};
-TABLE(sum) = {FLOATS(sum)};
-TABLE(l1) = {FLOATS(l1)};
-TABLE(l2) = {FLOATS(l2)};
-TABLE(lp) = {FLOATS(lp)};
-TABLE(end_pool) = {FLOATS(end_pool) FOREACH_SMALL_INT(INT_ROW, end_pool)};
 
 /* Planes of x, packed, and what is made of each. */
 struct pool {
@@ -165,7 +59,7 @@ take_tap_row(void *ctx, int64_t input_row, int64_t tap_row)
 	(void)tap_row;
 	for (int64_t k = first.first; k < last.end; k++) {
 		struct tpi_range o = tpi_window_outputs(a, k);
-		struct pool_tap tap = {.p = p->p, .place_step = a->stride};
+		struct tpi_pool_tap tap = {.p = p->p, .place_step = a->stride};
 		char *data[3];
 
 		if (o.first < b->from)
@@ -260,7 +154,7 @@ pool_block(struct pool_block *b)
 		take_averages(b);
 	else if (p->p > 0)
 		take_roots(b);
-	end_pool_kernels[p->c->in[0]->dtype](NULL, data, NULL, (size_t)b->n);
+	tpi_pool_end[p->c->in[0]->dtype](NULL, data, NULL, (size_t)b->n);
 	for (int64_t i = 0; i < b->n && p->indices; i++)
 		p->indices[at + i] = p->is_column_major
 					 ? column_major(p, b->found[i])
@@ -377,7 +271,7 @@ run_max_pool(struct tpi_call *c, struct tp_err *err)
 
 	if (c->n_out > 1) {
 		p.indices = tp_tensor_data_mut(c->out[1]);
-		p.take = find_kernels[c->in[0]->dtype];
+		p.take = tpi_pool_find[c->in[0]->dtype];
 	}
 	p.is_column_major = tpi_attr_int(c, "storage_order", 0) != 0;
 	return run_windows(c, &p, err);
@@ -403,9 +297,9 @@ choose_power(struct tpi_call *c, struct pool *p, struct tp_err *err)
 	if (!(p->p > 0))
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "%s: p is %g, expected more than 0", c->op->onnx, p->p);
-	p->take = p->p == 1   ? l1_kernels[dtype]
-		  : p->p == 2 ? l2_kernels[dtype]
-			      : lp_kernels[dtype];
+	p->take = p->p == 1   ? tpi_pool_l1[dtype]
+		  : p->p == 2 ? tpi_pool_l2[dtype]
+			      : tpi_pool_lp[dtype];
 	return TP_OK;
 }
 
@@ -489,7 +383,7 @@ ATTRS(int_p_attrs) = {INT_P, {NULL, 0}};
 		.name = #op, .onnx = onnx_name, .since = from, .until = to, \
 		.min_in = 1, .max_in = 1, .min_out = 1, .max_out = outs,    \
 		.attrs = spec, .infer = shapes, .run = run_##op,            \
-		.kernels = table##_kernels                                  \
+		.kernels = tpi_pool_##table                                 \
 	}
 #define POOL(op, onnx_name, from, to, outs, spec, table) \
 	ROW(op, onnx_name, from, to, outs, spec, infer_pool, table)

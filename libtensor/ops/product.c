@@ -35,10 +35,3 @@ tpi_products(const double *restrict a, size_t n_panels,
 #endif
 	multiply(a, n_panels, b, n, c, c_row, adds);
 }
-
-void
-tpi_product(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
-{
-	tpi_products(a, 1, b, n, c, c_row, true);
-}

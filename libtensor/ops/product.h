@@ -19,17 +19,9 @@
 #define TPI_NR 16
 
 /*
- * c += a b for TPI_MR rows and TPI_NR columns: a has TPI_MR values for each of
- * n steps, b has TPI_NR; rows of c are c_row apart.
- */
-typedef void tpi_product_fn(const double *restrict a, const double *restrict b,
-    size_t n, double *restrict c, size_t c_row);
-
-tpi_product_fn tpi_product, tpi_product_exact;
-
-/*
- * The same for n_panels panels of a, one after the other: c has TPI_MR rows for
- * each. c may also be written instead of added to.
+ * c += a b, or c = a b, for TPI_NR columns and n_panels times TPI_MR rows:
+ * panels of a, one after the other, have TPI_MR values for each of n steps, b
+ * has TPI_NR; rows of c are c_row apart.
  */
 typedef void tpi_products_fn(const double *restrict a, size_t n_panels,
     const double *restrict b, size_t n, double *restrict c, size_t c_row,

@@ -36,10 +36,3 @@ tpi_products_exact(const double *restrict a, size_t n_panels,
 #endif
 	multiply(a, n_panels, b, n, c, c_row, adds);
 }
-
-void
-tpi_product_exact(const double *restrict a, const double *restrict b, size_t n,
-    double *restrict c, size_t c_row)
-{
-	tpi_products_exact(a, 1, b, n, c, c_row, true);
-}
