@@ -115,6 +115,17 @@ enum tp_status tpi_plan_new(struct tp_program *program,
     struct tp_err *err);
 void tpi_plan_free(struct tpi_plan *plan);
 
+/*
+ * Give names to inputs, constants and outputs of nodes: the step of each is set
+ * up. What a name stands for at step plan->at, NONE if it is nowhere; and to
+ * say that of input or output k.
+ */
+enum tp_status tpi_names_define(struct tpi_plan *plan, struct tp_err *err);
+enum tp_status tpi_names_find(struct tpi_plan *plan, struct tp_str name,
+    struct tpi_place *place, struct tp_err *err);
+enum tp_status tpi_names_undefined(const struct tpi_plan *plan,
+    const char *what, size_t k, struct tp_str name, struct tp_err *err);
+
 /* The place of a name of the graph itself, which is needed until plan->at. */
 bool tpi_plan_find_own(
     struct tpi_plan *plan, struct tp_str name, struct tpi_place *place);

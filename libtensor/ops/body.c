@@ -70,6 +70,12 @@ tpi_run_graph(const struct tpi_call *c, const struct tp_graph *graph,
 	    c->opts->run_graph_ctx, graph, in, n_in, out, n_out, err);
 }
 
+uint64_t
+tpi_most_iterations(const struct tpi_call *c)
+{
+	return c->opts->max_iterations ? c->opts->max_iterations : 1000000;
+}
+
 enum tp_status
 tpi_truth(const struct tpi_call *c, const struct tp_value *v, const char *what,
     bool *truth, struct tp_err *err)

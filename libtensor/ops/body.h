@@ -36,6 +36,9 @@ enum tp_status tpi_run_graph(const struct tpi_call *c,
     const struct tp_graph *graph, const struct tp_value *in, size_t n_in,
     struct tp_value *out, size_t n_out, struct tp_err *err);
 
+/* How often a graph may run: what the options say, or a million. */
+uint64_t tpi_most_iterations(const struct tpi_call *c);
+
 /* The one bool of a value, which what names. */
 enum tp_status tpi_truth(const struct tpi_call *c, const struct tp_value *v,
     const char *what, bool *truth, struct tp_err *err);

@@ -36,8 +36,6 @@ run_if(struct tpi_call *c, struct tp_err *err)
 	    c, branch->graph, NULL, 0, c->results, c->n_out, err);
 }
 
-#define MAX_ITERATIONS 1000000
-
 /*
  * The graph of a Loop takes (number, condition, states…) and gives (condition,
  * states…, rows…). The outputs are the last states, and the rows stacked.
@@ -192,12 +190,10 @@ wrap_states(struct loop *l, struct tp_err *err)
 static enum tp_status
 go_round(struct loop *l, struct tp_err *err)
 {
-	uint64_t most = l->c->opts->max_iterations;
+	uint64_t most = tpi_most_iterations(l->c);
 	struct tp_value *in = l->body.in, *out = l->body.out;
 	enum tp_status rc;
 
-	if (!most)
-		most = MAX_ITERATIONS;
 	if ((uint64_t)l->i >= most)
 		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
 		    "%s: still going on after %" PRIu64 " iterations, which is "
