@@ -25,27 +25,6 @@ has_mask_of_bools(const struct tpi_call *c)
 	return c->op->since >= 10;
 }
 
-/* A number in an optional input of one element. */
-static enum tp_status
-read_scalar(const struct tpi_call *c, size_t k, const char *name, double *x,
-    struct tp_err *err)
-{
-	const struct tp_tensor *t = c->in[k];
-	int64_t strides[TP_MAX_RANK];
-	struct tp_strided s;
-	union tpi_chunk room;
-
-	if (!t)
-		return TP_OK;
-	if (t->n_elems != 1)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: %s has shape %s, expected one element", c->op->onnx,
-		    name, TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank));
-	s = tpi_broadcast_to(t, t, strides);
-	tpi_load_doubles(t->dtype, tpi_chunk_read(&s, 0, 1, &room), 1, x);
-	return TP_OK;
-}
-
 /* The ratio of what is dropped: 0 when nothing is. */
 static enum tp_status
 find_ratio(const struct tpi_call *c, double *ratio, struct tp_err *err)
@@ -55,9 +34,9 @@ find_ratio(const struct tpi_call *c, double *ratio, struct tp_err *err)
 
 	*ratio = tpi_attr_float(c, "ratio", RATIO);
 	if (c->op->since >= 12) {
-		rc = read_scalar(c, 1, "ratio", ratio, err);
+		rc = tpi_number_input(c, 1, RATIO, ratio, err);
 		if (!rc)
-			rc = read_scalar(c, 2, "training_mode", &training, err);
+			rc = tpi_number_input(c, 2, 0, &training, err);
 	}
 	if (rc)
 		return rc;

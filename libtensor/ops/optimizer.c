@@ -120,26 +120,6 @@ infer_three(
 	return infer_groups(c, 4, infos, err);
 }
 
-/* R or T: one number. */
-static enum tp_status
-read_number(const struct tpi_call *c, size_t k, double *x, struct tp_err *err)
-{
-	const struct tp_tensor *t = c->in[k];
-	union tpi_chunk room;
-	int64_t strides[TP_MAX_RANK];
-	struct tp_strided s;
-
-	if (t->n_elems != 1 || tp_dtype_kind(t->dtype) == TP_KIND_COMPLEX)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "%s: input %zu has dtype %s and shape %s, expected one "
-		    "number",
-		    c->op->onnx, k, tp_dtype_name(t->dtype),
-		    TP_SHAPE_TEXT(tp_tensor_sizes(t), t->rank));
-	s = tpi_broadcast_to(t, t, strides);
-	tpi_load_doubles(t->dtype, tpi_chunk_read(&s, 0, 1, &room), 1, x);
-	return TP_OK;
-}
-
 struct job {
 	struct tpi_call *c;
 	const struct step *s;
@@ -200,10 +180,10 @@ static enum tp_status
 begin_step(
     const struct tpi_call *c, struct step *s, double *t, struct tp_err *err)
 {
-	enum tp_status rc = read_number(c, 0, &s->rate, err);
+	enum tp_status rc = tpi_number_input(c, 0, 0, &s->rate, err);
 
 	if (!rc)
-		rc = read_number(c, 1, t, err);
+		rc = tpi_number_input(c, 1, 0, t, err);
 	s->epsilon = tpi_attr_float(c, "epsilon", 1e-6f);
 	s->norm = tpi_attr_float(c, "norm_coefficient", 0);
 	return rc;
