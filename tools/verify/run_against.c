@@ -3,9 +3,10 @@
  * run_against.c - two models, given the same inputs
  *
  * The second is the reference. Outputs belong together by name, or by their
- * place where no name is the same. With --intermediates so do all values of the
- * main graphs: those of the reference are kept in a file, and each is compared
- * as soon as the first model has made its own.
+ * place where no name is the same. With --intermediates so do all values that
+ * nodes make of others, in inner graphs and functions too: those of the
+ * reference are kept in a file, and each is compared as soon as the first model
+ * has made its own.
  */
 #include "run.h"
 
@@ -24,17 +25,40 @@ struct against {
 	bool parted;
 };
 
-/* A tp_watch_fn: values of the reference's main graph. */
+/* Weights may be another's on purpose: only what depends on something. */
+static bool
+is_wanted(const struct tp_watched *seen, size_t i)
+{
+	return seen->node->n_inputs && seen->node->outputs[i].len &&
+	       seen->outputs[i].kind == TP_VALUE_TENSOR;
+}
+
+static enum tp_status
+no_memory(struct tp_err *err)
+{
+	return tp_fail(
+	    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a name");
+}
+
+/* A tp_watch_fn: values of the reference. */
 static enum tp_status
 keep(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 {
 	struct against *a = ctx;
 	enum tp_status rc = TP_OK;
+	size_t len;
 
-	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++)
-		if (!seen->scope.len && seen->node->outputs[i].len)
-			rc = run_spool_add(a->kept, seen->node->outputs[i],
+	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++) {
+		char *name =
+		    is_wanted(seen, i) ? run_watch_name(seen, i, &len) : NULL;
+
+		if (name)
+			rc = run_spool_add(a->kept, (struct tp_str){name, len},
 			    &seen->outputs[i], a->judge.strings, err);
+		else if (is_wanted(seen, i))
+			rc = no_memory(err);
+		free(name);
+	}
 	return rc;
 }
 
@@ -57,48 +81,62 @@ chance_of(const struct against *a, struct tp_str mine, struct tp_str theirs)
 }
 
 static void
-part(struct against *a, const struct tp_watched *seen, size_t i)
+part(struct against *a, const struct tp_watched *seen, struct tp_str name)
 {
+	const struct tp_node *node = seen->node;
 	char text[4 * TP_BRIEF_SIZE];
 
 	if (a->parted)
 		return;
 	a->parted = true;
 	snprintf(text, sizeof(text), "first at node %zu%s%s%s (%s), value '%s'",
-	    seen->index, seen->node->name.len ? " '" : "",
-	    seen->node->name.len ? TP_BRIEF(seen->node->name) : "",
-	    seen->node->name.len ? "'" : "", TP_BRIEF(seen->node->op),
-	    TP_BRIEF(seen->node->outputs[i]));
+	    seen->index, node->name.len ? " '" : "",
+	    node->name.len ? TP_BRIEF(node->name) : "",
+	    node->name.len ? "'" : "", TP_BRIEF(node->op), TP_BRIEF(name));
 	verdict_remark(&a->c->v, "parts", CLI_DIFFERS, text);
 }
 
-/* A tp_watch_fn: what the first model has made, beside what is kept. */
+/* One value of the first model, beside what is kept of that name. */
+static enum tp_status
+compare_value(struct against *a, const struct tp_watched *seen, size_t i,
+    struct tp_str name, struct tp_err *err)
+{
+	struct tp_str own = seen->node->outputs[i], kept_name = name;
+	struct tp_value kept;
+	enum tp_status rc;
+
+	rc = run_spool_next(a->kept, name, &kept_name, &kept, err);
+	/* Outputs have items of their own. */
+	if (rc || kept.kind == TP_VALUE_NONE ||
+	    (!seen->scope.len && is_output(a->m[0].graph, own)))
+		name.len = 0;
+	if (name.len && !run_judge(&a->judge, NULL, kept_name,
+			    seen->scope.len ? NULL : chance_of(a, own, own),
+			    &seen->outputs[i], &kept))
+		part(a, seen, kept_name);
+	tp_value_release(&kept);
+	return rc;
+}
+
+/* A tp_watch_fn: what the first model has made. */
 static enum tp_status
 compare(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 {
-	struct against *a = ctx;
+	enum tp_status rc = TP_OK;
+	size_t len;
 
-	for (size_t i = 0; i < seen->node->n_outputs; i++) {
-		struct tp_str name = seen->node->outputs[i];
-		struct tp_value kept;
-		enum tp_status rc;
+	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++) {
+		char *name =
+		    is_wanted(seen, i) ? run_watch_name(seen, i, &len) : NULL;
 
-		if (seen->scope.len || !name.len ||
-		    seen->outputs[i].kind != TP_VALUE_TENSOR)
-			continue;
-		rc = run_spool_get(a->kept, name, &kept, err);
-		if (rc)
-			return rc;
-		if (kept.kind == TP_VALUE_NONE)
-			continue;
-		/* Outputs have items of their own. */
-		if (!is_output(a->m[0].graph, name) &&
-		    !run_judge(&a->judge, NULL, name, chance_of(a, name, name),
-			&seen->outputs[i], &kept))
-			part(a, seen, i);
-		tp_value_release(&kept);
+		if (name)
+			rc = compare_value(
+			    ctx, seen, i, (struct tp_str){name, len}, err);
+		else if (is_wanted(seen, i))
+			rc = no_memory(err);
+		free(name);
 	}
-	return TP_OK;
+	return rc;
 }
 
 /* The reference gets the values of the inputs with the same names. */

@@ -23,7 +23,8 @@ struct spooled {
 	unsigned rank;
 	int64_t *sizes;
 	uint64_t offset, nbytes;
-	size_t n_same; /* more that asked for this name */
+	size_t n_same;	/* more that asked for this name */
+	size_t n_taken; /* by run_spool_next */
 };
 
 struct run_spool {
@@ -265,41 +266,62 @@ run_spool_add(struct run_spool *s, struct tp_str name, const struct tp_value *v,
 	return rc;
 }
 
-enum tp_status
-run_spool_get(struct run_spool *s, struct tp_str name, struct tp_value *out,
+static enum tp_status
+read_back(struct run_spool *s, const struct spooled *item, struct tp_value *out,
     struct tp_err *err)
 {
-	const struct spooled *item;
+	const size_t swap = tp_dtype_swap_size(item->dtype);
+	const size_t n = (size_t)item->nbytes;
 	struct tp_tensor *t = NULL;
 	enum tp_status rc;
 	void *data;
-	size_t at;
 
-	*out = (struct tp_value){.kind = TP_VALUE_NONE};
-	if (!tp_map_find(&s->names, name, &at))
-		return TP_OK;
-	item = &s->items[at];
-	if (item->dtype == TP_DTYPE_STRING)
-		return TP_OK;
 	rc = tp_tensor_empty(
 	    NULL, item->dtype, item->sizes, item->rank, &t, err);
 	if (rc)
 		return rc;
 	data = tp_tensor_data_mut(t);
-	if (item->nbytes) {
-		size_t swap = tp_dtype_swap_size(item->dtype);
-
-		if (fflush(s->f) ||
-		    pread(fileno(s->f), data, (size_t)item->nbytes,
-			(off_t)item->offset) != (ssize_t)item->nbytes) {
-			tp_tensor_free(t);
-			return failed(err);
-		}
-		if (!tp_host_is_little())
-			tp_swap_bytes(data, (size_t)item->nbytes / swap, swap);
+	if (n && (fflush(s->f) || pread(fileno(s->f), data, n,
+				      (off_t)item->offset) != (ssize_t)n)) {
+		tp_tensor_free(t);
+		return failed(err);
 	}
+	if (n && !tp_host_is_little())
+		tp_swap_bytes(data, n / swap, swap);
 	*out = tp_value_of(t);
 	return TP_OK;
+}
+
+enum tp_status
+run_spool_next(struct run_spool *s, struct tp_str name, struct tp_str *kept,
+    struct tp_value *out, struct tp_err *err)
+{
+	struct spooled *item;
+	size_t at, n;
+	char *text;
+
+	*out = (struct tp_value){.kind = TP_VALUE_NONE};
+	if (!tp_map_find(&s->names, name, &at))
+		return TP_OK;
+	n = ++s->items[at].n_taken;
+	if (n > 1) {
+		text = malloc(name.len + 32);
+		if (!text)
+			return no_memory(err);
+		memcpy(text, name.s, name.len);
+		name.len += (size_t)snprintf(text + name.len, 32, "#%zu", n);
+		name.s = text;
+		if (!tp_map_find(&s->names, name, &at))
+			at = SIZE_MAX;
+		free(text);
+		if (at == SIZE_MAX)
+			return TP_OK;
+	}
+	item = &s->items[at];
+	*kept = (struct tp_str){item->name, item->name_len};
+	if (item->dtype == TP_DTYPE_STRING)
+		return TP_OK;
+	return read_back(s, item, out, err);
 }
 
 /* What a writer has to know. */

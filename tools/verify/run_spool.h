@@ -24,11 +24,12 @@ enum tp_status run_spool_add(struct run_spool *s, struct tp_str name,
     struct tp_err *err);
 
 /*
- * The tensor of that name, read back; NONE if there is none. Not for strings,
- * which are NONE too.
+ * Read back what was added by that name: the first time this is called the
+ * first, then that with "#2", and so on. *kept is its name, borrowed. NONE if
+ * there is no more, and for strings.
  */
-enum tp_status run_spool_get(struct run_spool *s, struct tp_str name,
-    struct tp_value *out, struct tp_err *err);
+enum tp_status run_spool_next(struct run_spool *s, struct tp_str name,
+    struct tp_str *kept, struct tp_value *out, struct tp_err *err);
 
 /* All of them as a file in the native format, which must not be there yet. */
 enum tp_status run_spool_write(struct run_spool *s, const char *path,

@@ -166,28 +166,40 @@ is_meant(const struct tp_node *node, const char *name)
 	return false;
 }
 
-/* By its name, or "scope:name". */
+char *
+run_watch_name(const struct tp_watched *seen, size_t i, size_t *len)
+{
+	struct tp_str name = seen->node->outputs[i], scope = seen->scope;
+	size_t n = scope.len ? scope.len + 1 : 0;
+	char *text = malloc(n + name.len + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, scope.s, scope.len);
+	if (n)
+		text[scope.len] = ':';
+	memcpy(text + n, name.s, name.len);
+	text[n + name.len] = '\0';
+	*len = n + name.len;
+	return text;
+}
+
 static enum tp_status
 spool_output(struct run_watch *w, const struct tp_watched *seen, size_t i,
     struct tp_err *err)
 {
-	struct tp_str name = seen->node->outputs[i], scope = seen->scope;
-	char *text = NULL;
 	enum tp_status rc;
+	size_t len;
+	char *text;
 
-	if (!name.len)
+	if (!seen->node->outputs[i].len)
 		return TP_OK;
-	if (scope.len) {
-		text = malloc(scope.len + name.len + 1);
-		if (!text)
-			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-			    "out of memory for a name");
-		memcpy(text, scope.s, scope.len);
-		text[scope.len] = ':';
-		memcpy(text + scope.len + 1, name.s, name.len);
-		name = (struct tp_str){text, scope.len + 1 + name.len};
-	}
-	rc = run_spool_add(w->spool, name, &seen->outputs[i], w->strings, err);
+	text = run_watch_name(seen, i, &len);
+	if (!text)
+		return tp_fail(
+		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a name");
+	rc = run_spool_add(w->spool, (struct tp_str){text, len},
+	    &seen->outputs[i], w->strings, err);
 	free(text);
 	return rc;
 }

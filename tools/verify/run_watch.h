@@ -27,6 +27,12 @@ struct run_watch {
 enum tp_status run_watch_node(
     void *ctx, const struct tp_watched *seen, struct tp_err *err);
 
+/*
+ * "name" or "scope:name" of output i, to be freed with free; NULL without
+ * memory.
+ */
+char *run_watch_name(const struct tp_watched *seen, size_t i, size_t *len);
+
 /* "f32 [2, 3]", "sequence of 4"; with_range adds the range of numbers. */
 void run_put_value(FILE *out, const struct tp_value *v, bool with_range);
 
