@@ -9,6 +9,8 @@
  *	quantize_stream.c   codes, scales and zero points as streams
  *	quantize_record.c   what belongs together, as metadata
  *	quantize_graph.c    what belongs together, as nodes of a graph
+ *	quantize_decide.c   what becomes of each entry
+ *	quantize_entries.c  the entries that come of it
  *	quantize_reader.c   the reader they belong to
  *
  * Scales of a whole tensor and of channels are kept. Those of blocks, of which
