@@ -206,11 +206,13 @@ describe(const struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 	for (unsigned d = 0; d < rank && !rc; d++) {
 		const struct tpi_window_axis *a = &v->image.w.axis[d];
 
-		if (tp_mul_i64(v->y_plane, a->output, &v->y_plane))
+		/* Tensors without elements may have axes of any size. */
+		if (tp_mul_i64(v->y_plane, a->output, &v->y_plane) ||
+		    tp_mul_i64(v->n_taps, a->kernel, &v->n_taps) ||
+		    tp_mul_i64(v->x_plane, a->input, &v->x_plane))
 			rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
-			    "%s: an output beyond all sizes", c->op->onnx);
-		v->n_taps *= a->kernel;
-		v->x_plane *= a->input;
+			    "%s: an image or a kernel beyond all sizes",
+			    c->op->onnx);
 	}
 	v->size = tp_dtype_bits(x->dtype) / 8;
 	return rc;

@@ -227,11 +227,15 @@ describe(const struct tpi_call *c, struct deform *v, struct tp_err *err)
 		    tp_tensor_sizes(c->in[1]) + 2, &v->w, err);
 	v->n_taps = v->x_plane = v->y_plane = 1;
 	for (unsigned d = 0; d < x->rank - 2 && !rc; d++) {
-		v->n_taps *= v->w.axis[d].kernel;
-		v->x_plane *= v->w.axis[d].input;
-		if (tp_mul_i64(v->y_plane, v->w.axis[d].output, &v->y_plane))
+		const struct tpi_window_axis *a = &v->w.axis[d];
+
+		/* Tensors without elements may have axes of any size. */
+		if (tp_mul_i64(v->y_plane, a->output, &v->y_plane) ||
+		    tp_mul_i64(v->n_taps, a->kernel, &v->n_taps) ||
+		    tp_mul_i64(v->x_plane, a->input, &v->x_plane))
 			rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
-			    "%s: an output beyond all sizes", c->op->onnx);
+			    "%s: an image or a kernel beyond all sizes",
+			    c->op->onnx);
 	}
 	return rc ? rc : check_fields(c, v, err);
 }

@@ -239,11 +239,12 @@ run_windows(struct tpi_call *c, struct pool *p, struct tp_err *err)
 	enum tp_status rc =
 	    tpi_windows_read(c, x->rank - 2, sizes + 2, NULL, &p->w, err);
 
+	/* Tensors without elements may have axes of any size. */
+	if (rc || c->out[0]->n_elems == 0)
+		return rc;
 	p->n_planes = sizes[0] * sizes[1];
-	p->x_plane = 1;
-	for (unsigned d = 2; d < x->rank; d++)
-		p->x_plane *= sizes[d];
-	return rc ? rc : run_pool(c, p, err);
+	p->x_plane = (int64_t)x->n_elems / p->n_planes;
+	return run_pool(c, p, err);
 }
 
 /* All planes are one row, whose windows are as long as their steps. */

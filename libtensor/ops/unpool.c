@@ -110,7 +110,7 @@ put_elements(const struct tpi_call *c, const int64_t *pooled, uint64_t n_pooled,
 	char *to = tpi_tensor_address(y);
 	int64_t at;
 
-	for (uint64_t i = 0; i < c->in[0]->n_elems; i++) {
+	for (uint64_t i = 0; i < c->in[0]->n_elems && y->n_elems; i++) {
 		if (indices[i] < 0 || (uint64_t)indices[i] >= n_pooled)
 			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: index %" PRId64 " of %" PRIu64 " elements",

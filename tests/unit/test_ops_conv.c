@@ -390,6 +390,7 @@ nothing_is_convolved_to_nothing(void **state)
 }
 
 #define FAR INT64_MAX
+#define LARGE (INT64_C(1) << 40)
 
 static void
 what_does_not_fit_is_refused(void **state)
@@ -433,6 +434,10 @@ what_does_not_fit_is_refused(void **state)
 	op_refuses(TP_EARG, "ConvTranspose: pads 8 are more than the output, 3",
 	    "ConvTranspose", 11, ATTRS(ATTR_INTS("pads", 4, 4)),
 	    INPUTS(ROW_OF(2, 1, 2), ROW_OF(2, 1, 2)));
+	op_refuses(TP_ELIMIT, "Conv: an image or a kernel beyond all sizes",
+	    "Conv", 11, NO_ATTRS,
+	    INPUTS(EMPTY(TP_DTYPE_F32, DIMS(0, 1, LARGE, LARGE)),
+		F32(DIMS(1, 1, 1, 1), 1)));
 	op_refuses(TP_EARG, "ConvTranspose: output_shape has -1",
 	    "ConvTranspose", 11, ATTRS(ATTR_INTS("output_shape", -1)),
 	    INPUTS(ROW_OF(2, 1, 2), ROW_OF(2, 1, 2)));
