@@ -175,9 +175,10 @@ run_watch_name(const struct tp_watched *seen, size_t i, size_t *len)
 
 	if (!text)
 		return NULL;
-	memcpy(text, scope.s, scope.len);
-	if (n)
+	if (n) {
+		memcpy(text, scope.s, scope.len);
 		text[scope.len] = ':';
+	}
 	memcpy(text + n, name.s, name.len);
 	text[n + name.len] = '\0';
 	*len = n + name.len;
