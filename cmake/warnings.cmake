@@ -20,7 +20,9 @@ target_compile_options(tp_build_flags INTERFACE
 	-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes
 	-Wmissing-prototypes -Wcast-qual -Wconversion -Wvla -Wundef
 	-Wswitch-enum -Wwrite-strings -Wpointer-arith
-	-ffp-contract=off -fno-math-errno -fno-trapping-math)
+	-ffp-contract=off -fno-math-errno -fno-trapping-math
+	# Floats are computed as floats: C lets s390x compute them as doubles.
+	$<$<C_COMPILER_ID:GNU>:-fexcess-precision=fast>)
 if(TP_WERROR)
 	target_compile_options(tp_build_flags INTERFACE -Werror)
 endif()

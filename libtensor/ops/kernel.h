@@ -37,7 +37,7 @@ tpi_load_f16(uint16_t code)
 	    (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16);
 }
 
-/* To nearest even, beyond the largest to infinity. */
+/* To nearest even, beyond the largest to infinity; any NaN to one. */
 TPI_INLINE uint16_t
 tpi_store_f16(float x)
 {
@@ -45,7 +45,7 @@ tpi_store_f16(float x)
 	uint32_t sign = bits >> 16 & 0x8000, code;
 
 	if (abs > 0x7f800000)
-		return (uint16_t)(sign | 0x7e00 | (abs >> 13 & 0x3ff));
+		return 0x7e00;
 	if (abs >= UINT32_C(143) << 23)
 		return (uint16_t)(sign | 0x7c00);
 	if (abs < UINT32_C(113) << 23) {
@@ -70,7 +70,7 @@ tpi_store_bf16(float x)
 	uint32_t bits = tpi_f32_bits(x);
 
 	if ((bits & 0x7fffffff) > 0x7f800000)
-		return (uint16_t)(bits >> 16 | 0x40);
+		return 0x7fc0;
 	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -101,10 +101,26 @@ tpi_cut(double x)
 	return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
 }
 
+/*
+ * Machines disagree on the sign and the payload of the NaN that 0 / 0 is, or one
+ * of two NaN. Results have one NaN: quiet, positive, the rest of it zero.
+ */
+TPI_INLINE float
+tpi_one_nan_f32(float x)
+{
+	return x == x ? x : tpi_f32_of(UINT32_C(0x7fc00000));
+}
+
+TPI_INLINE double
+tpi_one_nan_f64(double x)
+{
+	return x == x ? x : (double)tpi_f32_of(UINT32_C(0x7fc00000));
+}
+
 #define TPI_KEEP(x) (x)
 #define TPI_ST_f16(x) tpi_store_f16(tpi_round_odd(x))
 #define TPI_ST_bf16(x) tpi_store_bf16(tpi_round_odd(x))
-#define TPI_ST_f32(x) ((float)(x))
+#define TPI_ST_f32(x) tpi_one_nan_f32((float)(x))
 #define TPI_ST_u8(x) ((uint8_t)(x))
 #define TPI_ST_u16(x) ((uint16_t)(x))
 /* Values above the largest signed one wrap, in every compiler we know. */
@@ -118,15 +134,15 @@ tpi_cut(double x)
 #define TPI_FOREACH_FLOAT(X, A) \
 	X(A, F16,  uint16_t, float,  tpi_load_f16,  tpi_store_f16)  \
 	X(A, BF16, uint16_t, float,  tpi_load_bf16, tpi_store_bf16) \
-	X(A, F32,  float,    float,  TPI_KEEP,      TPI_KEEP)       \
-	X(A, F64,  double,   double, TPI_KEEP,      TPI_KEEP)
+	X(A, F32,  float,    float,  TPI_KEEP,      tpi_one_nan_f32) \
+	X(A, F64,  double,   double, TPI_KEEP,      tpi_one_nan_f64)
 
 /* Floats, computing in double and rounding once. */
 #define TPI_FOREACH_DOUBLE(X, A) \
 	X(A, F16,  uint16_t, double, tpi_load_f16,  TPI_ST_f16)  \
 	X(A, BF16, uint16_t, double, tpi_load_bf16, TPI_ST_bf16) \
 	X(A, F32,  float,    double, TPI_KEEP,      TPI_ST_f32)  \
-	X(A, F64,  double,   double, TPI_KEEP,      TPI_KEEP)
+	X(A, F64,  double,   double, TPI_KEEP,      tpi_one_nan_f64)
 
 #define TPI_FOREACH_SIGNED(X, A) \
 	X(A, I8,   int8_t,   uint32_t, TPI_KEEP, TPI_ST_i8)  \

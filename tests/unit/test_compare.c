@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tp/endian.h"
 #include "tp/compare.h"
 #include "tp/convert.h"
 #include "tp/parallel.h"
@@ -230,6 +231,20 @@ infinities_are_equal_or_apart(void **state)
 	assert_int_equal(compare_f32(&odd, &one, &none, 1).n_over, 1);
 }
 
+/* A code as this machine holds it in memory. */
+static void
+put_code(enum tp_dtype dtype, uint64_t code, uint8_t *p)
+{
+	unsigned bits = tp_dtype_bits(dtype);
+	size_t size = bits < 8 ? 1 : bits / 8;
+
+	for (size_t k = 0; k < size; k++)
+		p[k] = (uint8_t)(code >> 8 * k);
+	if (!tp_host_is_little())
+		tp_swap_bytes(p, size / tp_dtype_swap_size(dtype),
+		    tp_dtype_swap_size(dtype));
+}
+
 static void
 distances_count_codes(void **state)
 {
@@ -268,10 +283,8 @@ distances_count_codes(void **state)
 		uint8_t a[8], b[8];
 		struct tp_compare c;
 
-		for (size_t k = 0; k < 8; k++) {
-			a[k] = (uint8_t)(rows[i].a >> 8 * k);
-			b[k] = (uint8_t)(rows[i].b >> 8 * k);
-		}
+		put_code(rows[i].dtype, rows[i].a, a);
+		put_code(rows[i].dtype, rows[i].b, b);
 		c = compare(&exact, rows[i].dtype, a, rows[i].dtype, b, 1);
 		if (c.max_ulp != rows[i].ulp)
 			fail_msg(
@@ -436,8 +449,7 @@ same_bits_are_not_same_nan(void **state)
 		size_t at = 99999 * size;
 
 		memset(x, 0, 800000);
-		for (size_t k = 0; k < size; k++)
-			x[at + k] = (uint8_t)(rows[i].nan >> 8 * k);
+		put_code(rows[i].dtype, rows[i].nan, x + at);
 		assert_true(tp_compare_same(rows[i].dtype, x, x, 99999, false));
 		assert_false(
 		    tp_compare_same(rows[i].dtype, x, x, 100000, false));

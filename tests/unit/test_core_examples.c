@@ -193,10 +193,13 @@ a_tensor_outlives_its_file(void **state)
 		    tp_storage_kind(tp_tensor_storage(t)), TP_STORAGE_MAPPED);
 	assert_true(*TP_TENSOR_AT(t, float, &err, 0) == 1);
 	assert_true(*TP_TENSOR_AT(t, float, &err, 1) == 2);
-	assert_int_equal(
-	    tp_tensor_fill(t, 3, TP_OVERFLOW_ERROR, &err), TP_EARG);
-	assert_string_equal(
-	    err.msg, "write to a read-only tensor; a clone can be written");
+	/* Elsewhere the bytes had to be swapped, and are a copy. */
+	if (tp_host_is_little()) {
+		assert_int_equal(
+		    tp_tensor_fill(t, 3, TP_OVERFLOW_ERROR, &err), TP_EARG);
+		assert_string_equal(err.msg,
+		    "write to a read-only tensor; a clone can be written");
+	}
 	assert_int_equal(
 	    tp_tensor_clone(t, TP_LAYOUT_PRESERVE, &c, &err), TP_OK);
 	assert_int_equal(tp_tensor_fill(c, 3, TP_OVERFLOW_ERROR, &err), TP_OK);

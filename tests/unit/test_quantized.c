@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tp/endian.h"
 #include "tp/convert.h"
 #include "tp/quant.h"
 #include "tp/quantized.h"
@@ -41,6 +42,9 @@ write_model(const char *path, float odd)
 	}
 	if (odd != 0)
 		w[COLUMNS * 2 + 1] = odd;
+	/* Streams are little-endian. */
+	if (!tp_host_is_little())
+		tp_swap_bytes(w, sizeof(w) / sizeof(w[0]), sizeof(w[0]));
 	for (size_t i = 0; i < 3; i++) {
 		entries[i].dtype = TP_DTYPE_F32;
 		entries[i].rank = i == 2 ? 1 : 2;

@@ -255,6 +255,7 @@ a_mapped_tensor_outlives_its_reader(void **state)
 		    fake_reader(NULL, temp_path(d, "f"), file, sizeof(file));
 		struct tp_tensor *t = NULL;
 		const uint16_t *v;
+		bool copied;
 
 		r->flags = flags;
 		fake_storage(r, 4, 8);
@@ -264,9 +265,11 @@ a_mapped_tensor_outlives_its_reader(void **state)
 		v = tp_tensor_data(t);
 		for (unsigned i = 0; i < 4; i++)
 			assert_int_equal(v[i], i + 1);
+		/* Only what needs no swapping can be used where it lies. */
+		copied = flags || !tp_host_is_little();
 		assert_int_equal(tp_storage_kind(tp_tensor_storage(t)),
-		    flags ? TP_STORAGE_OWNED : TP_STORAGE_MAPPED);
-		assert_true((tp_tensor_data_mut(t) != NULL) == (flags != 0));
+		    copied ? TP_STORAGE_OWNED : TP_STORAGE_MAPPED);
+		assert_true((tp_tensor_data_mut(t) != NULL) == copied);
 		tp_tensor_free(t);
 	}
 }

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# outputs.sh FOLDER - make what the tools make of one model; print the sha256 of all
+#
+# Expects the tools and sample_checkpoint on PATH. Every build of the tools, for
+# any machine, with any options of the compiler, prints the same. Deflated bytes
+# depend on the version of zlib, so of such files the tensors are hashed.
+set -eu
+
+mkdir -p "$1"
+cd "$1"
+rm -rf ./*
+
+convert() {
+	tp-convert --quiet "$@"
+}
+
+# op NAME OUTPUT INPUT… [-- OPTION…]
+op() {
+	op_name=$1 op_out=$2
+	shift 2
+	op_in=
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		op_in="$op_in --in $1"
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	# shellcheck disable=SC2086 # words
+	tp-verify op $op_in --out "$op_out" "$@" "$op_name" >/dev/null
+}
+
+sample_checkpoint model.tpt
+convert --allow-loss alias model.tpt model.safetensors
+convert --allow-loss alias model.tpt model.onnx
+convert --external-data always model.tpt outside.onnx
+convert --compress model.tpt deflated.tpt
+convert --allow-loss alias --max-shard-size 2K model.tpt shards.safetensors
+for dtype in f16 bf16 f8e4m3fn f8e5m2 f64; do
+	convert --dtype "conv*=$dtype" --overflow saturate model.tpt \
+	    "cast-$dtype.tpt"
+done
+convert --dtype 'conv*=f32' --dtype 'embedding*=f32' --dtype 'output*=f32' \
+    model.tpt wide.tpt
+
+for scheme in int8 uint8 int4 uint4 f16 bf16 f8e4m3 f8e5m2 q8_0 q4_0; do
+	tp-quantize --quiet --min-elements 1 --scheme "$scheme" wide.tpt \
+	    "$scheme.tpt"
+done
+for scheme in int8 uint8 f8e4m3 bf16; do
+	tp-quantize --quiet --min-elements 1 --scheme "$scheme" wide.tpt \
+	    "$scheme.safetensors"
+done
+tp-quantize --quiet --min-elements 1 --scheme int8 --per channel --asymmetric \
+    --calibrate mse wide.tpt mse.tpt
+tp-quantize --quiet --dequantize int8.tpt int8-wide.tpt
+
+w=wide.tpt:conv2.weight e=wide.tpt:embedding.weight
+for name in Exp Log Tanh Sigmoid Erf Sqrt Sin Gelu Softplus Reciprocal; do
+	op "$name" "op-$name.tpt" "$w"
+done
+for name in Add Mul Div Pow; do
+	op "$name" "op-$name.tpt" "$w" "$w"
+done
+op Softmax op-Softmax.tpt "$e"
+op ReduceSum op-ReduceSum.tpt "$e"
+op ReduceLogSumExp op-ReduceLogSumExp.tpt "$e"
+op Transpose op-Transpose.tpt "$e"
+op MatMul op-MatMul.tpt "$e" op-Transpose.tpt
+op Gemm op-Gemm.tpt "$e" "$e" -- --attr transB=1
+op Conv op-Conv.tpt "$w" "$w" -- --attr pads=1,1,1,1
+op LayerNormalization op-LayerNormalization.tpt "$e" wide.tpt:conv2.bias
+op Cast op-Cast.tpt "$e" -- --attr to=f16
+
+for file in *; do
+	case $file in
+	deflated.tpt) tp-inspect --hash "$file" | sha256sum |
+		sed "s/-/tensors of $file/" ;;
+	*) sha256sum "$file" ;;
+	esac
+done
+tp-inspect --stats wide.tpt | sha256sum | sed 's/-/statistics/'
+tp-inspect --values 'embedding.weight[:4]' wide.tpt | sha256sum |
+    sed 's/-/values/'
+tp-verify diff --sqnr 10 model.tpt int8-wide.tpt | sha256sum | sed 's/-/diff/'
