@@ -164,6 +164,15 @@ tp_loop_fn *const tpi_float_dtypes[TP_DTYPE_COUNT] = {
     [TP_DTYPE_F64] = no_kernel,
 };
 
+tp_loop_fn *const tpi_number_dtypes[TP_DTYPE_COUNT] = {
+    [TP_DTYPE_F16] = no_kernel,
+    [TP_DTYPE_BF16] = no_kernel,
+    [TP_DTYPE_F32] = no_kernel,
+    [TP_DTYPE_F64] = no_kernel,
+    [TP_DTYPE_I32] = no_kernel,
+    [TP_DTYPE_I64] = no_kernel,
+};
+
 const struct tp_attr *
 tpi_attr_find(const struct tpi_call *c, const char *name)
 {

@@ -124,6 +124,8 @@ struct tp_op {
  * they are given: f16, bf16, f32, f64.
  */
 extern tp_loop_fn *const tpi_float_dtypes[TP_DTYPE_COUNT];
+/* Those, i32 and i64, as most of ai.onnx.ml has it. */
+extern tp_loop_fn *const tpi_number_dtypes[TP_DTYPE_COUNT];
 
 /* The attribute of that name, or NULL. */
 const struct tp_attr *tpi_attr_find(const struct tpi_call *c, const char *name);

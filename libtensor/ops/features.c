@@ -2,6 +2,8 @@
 /*
  * features.c - ArrayFeatureExtractor, Binarizer, Imputer, Scaler of ai.onnx.ml:
  * features, which lie along the last axis, one by one
+ *
+ * They are computed in f64: integers up to 2^53 are exact.
  */
 #include "chunk.h"
 
@@ -192,25 +194,6 @@ run_imputer(struct tpi_call *c, struct tp_err *err)
 	return rc;
 }
 
-static void
-no_kernel(void *ctx, char *const *data, const int64_t *steps, size_t n)
-{
-	(void)ctx;
-	(void)data;
-	(void)steps;
-	(void)n;
-}
-
-/* Computed in f64: integers up to 2^53 are exact. */
-static tp_loop_fn *const number_dtypes[TP_DTYPE_COUNT] = {
-    [TP_DTYPE_F16] = no_kernel,
-    [TP_DTYPE_BF16] = no_kernel,
-    [TP_DTYPE_F32] = no_kernel,
-    [TP_DTYPE_F64] = no_kernel,
-    [TP_DTYPE_I32] = no_kernel,
-    [TP_DTYPE_I64] = no_kernel,
-};
-
 static const struct tpi_attr_spec binarizer_attrs[] = {
     {"threshold", TP_ATTR_FLOAT}, {NULL, 0}};
 static const struct tpi_attr_spec scaler_attrs[] = {
@@ -226,7 +209,7 @@ static const struct tpi_attr_spec imputer_attrs[] = {
 		.name = #op, .onnx = onnx_name, .domain = "ai.onnx.ml", \
 		.since = 1, .min_in = 1, .max_in = 1, .min_out = 1,     \
 		.max_out = 1, .attrs = op##_attrs, .infer = infer_fn,   \
-		.run = run_##op, .kernels = number_dtypes               \
+		.run = run_##op, .kernels = tpi_number_dtypes           \
 	}
 
 const struct tp_op tpi_features_ops[] = {

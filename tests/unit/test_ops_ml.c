@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ops/labels.c, trees.c, scores.c, features.c: operators of ai.onnx.ml on
- * values worked out by hand, and trees that are none
+ * ops/labels.c, trees.c, scores.c, features.c, linear.c, encode.c: operators of
+ * ai.onnx.ml on values worked out by hand, and trees that are none
  */
 #include "support/fail_alloc.h"
 #include "support/op_calls.h"
@@ -316,6 +316,92 @@ what_is_no_tree_is_refused(void **state)
 	    F32(DIMS(1), 1));
 }
 
+/* The quantiles of 0.975 and 0.5 are in every table. */
+static void
+scores_are_linear(void **state)
+{
+	(void)state;
+	check_tensor(
+	    ml_result("LinearRegressor", 1,
+		ATTRS(ATTR_FLOATS("coefficients", 1, 2, 3, 4),
+		    ATTR_FLOATS("intercepts", 10, 20), ATTR_INT("targets", 2)),
+		INPUTS(I64(DIMS(2, 2), 1, 1, 0, 2))),
+	    TP_DTYPE_F32, DIMS(2, 2), NUMBERS(13, 27, 14, 28), 0);
+	check_tensor(ml_result("LinearRegressor", 1,
+			 ATTRS(ATTR_FLOATS("coefficients", 1),
+			     ATTR_STRING("post_transform", "PROBIT")),
+			 INPUTS(F64(DIMS(5, 1), 0.975, 0.5, 0.025, 1e-9, 0))),
+	    TP_DTYPE_F32, DIMS(5, 1),
+	    NUMBERS(1.959963984540054, 0, -1.959963984540054,
+		-5.997807015007687, -INFINITY),
+	    1e-7);
+	ml_refuses(
+	    "LinearRegressor: 3 coefficients for 2 features and 1 scores",
+	    "LinearRegressor", 1, ATTRS(ATTR_FLOATS("coefficients", 1, 2, 3)),
+	    F32(DIMS(1, 2), 1, 2));
+	ml_refuses("LinearRegressor: 2 intercepts, expected 1",
+	    "LinearRegressor", 1,
+	    ATTRS(ATTR_FLOATS("coefficients", 1),
+		ATTR_FLOATS("intercepts", 1, 2)),
+	    F32(DIMS(1, 1), 1));
+}
+
+static void
+classes_have_the_largest_score(void **state)
+{
+	(void)state;
+	check_tensor(ml_result("LinearClassifier", 1,
+			 ATTRS(ATTR_FLOATS("coefficients", 1, -1, 2),
+			     ATTR_INTS("classlabels_ints", 7, 8, 9)),
+			 INPUTS(F32(DIMS(3, 1), 1, -1, 0))),
+	    TP_DTYPE_I64, DIMS(3), NUMBERS(9, 8, 7), 0);
+	/* One row for two labels. */
+	check_tensor(ml_result("LinearClassifier", 1,
+			 ATTRS(ATTR_FLOATS("coefficients", 1, 2),
+			     ATTR_FLOATS("intercepts", -3),
+			     ATTR_INTS("classlabels_ints", 7, 8)),
+			 INPUTS(F32(DIMS(2, 2), 1, 2, 1, 0))),
+	    TP_DTYPE_I64, DIMS(2), NUMBERS(8, 7), 0);
+	ml_refuses("LinearClassifier: labels of no kind", "LinearClassifier", 1,
+	    ATTRS(ATTR_FLOATS("coefficients", 1)), F32(DIMS(1, 1), 1));
+}
+
+static void
+features_are_made(void **state)
+{
+	static const char *const norms[] = {"MAX", "L1", "L2"};
+	static const double want[][4] = {{1, -4. / 3, 0, 0},
+	    {3. / 7, -4. / 7, 0, 0}, {3. / 5, -4. / 5, 0, 0}};
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		const struct tp_attr norm = {.name = TP_STR("norm"),
+		    .kind = TP_ATTR_STRING,
+		    .s = tp_str(norms[k])};
+
+		check_tensor(ml_result("Normalizer", 1, &norm, 1,
+				 INPUTS(F64(DIMS(2, 2), 3, -4, 0, 0))),
+		    TP_DTYPE_F32, DIMS(2, 2), want[k], 4, 1e-7);
+	}
+	check_tensor(
+	    ml_result("OneHotEncoder", 1, ATTRS(ATTR_INTS("cats_int64s", 4, 5)),
+		INPUTS(F32(DIMS(3), 5, 6, 4))),
+	    TP_DTYPE_F32, DIMS(3, 2), NUMBERS(0, 1, 0, 0, 1, 0), 0);
+	ml_refuses("OneHotEncoder: element 0 is of no category",
+	    "OneHotEncoder", 1,
+	    ATTRS(ATTR_INTS("cats_int64s", 4), ATTR_INT("zeros", 0)),
+	    I64(DIMS(1), 5));
+	check_tensor(
+	    ml_result("FeatureVectorizer", 1,
+		ATTRS(ATTR_INTS("inputdimensions", 1, 2)),
+		INPUTS(I64(DIMS(2, 1), 1, 2), F64(DIMS(2, 2), 3, 4, 5, 6))),
+	    TP_DTYPE_F32, DIMS(2, 3), NUMBERS(1, 3, 4, 2, 5, 6), 0);
+	ml_refuses("FeatureVectorizer: input 0 has not the rows or features "
+		   "that are expected",
+	    "FeatureVectorizer", 1, ATTRS(ATTR_INTS("inputdimensions", 3)),
+	    F32(DIMS(1, 2), 1, 2));
+}
+
 static void
 no_memory_is_a_clean_error(void **state)
 {
@@ -354,6 +440,9 @@ main(void)
 	    cmocka_unit_test(strings_have_numbers),
 	    cmocka_unit_test(trees_vote),
 	    cmocka_unit_test(what_is_no_tree_is_refused),
+	    cmocka_unit_test(scores_are_linear),
+	    cmocka_unit_test(classes_have_the_largest_score),
+	    cmocka_unit_test(features_are_made),
 	    cmocka_unit_test(no_memory_is_a_clean_error),
 	};
 
