@@ -34,7 +34,8 @@ struct column {
 
 struct labels {
 	struct column keys, values, otherwise;
-	struct tp_map at; /* from a key to the row */
+	struct tp_tensor *bits; /* the keys as u64, which the map points to */
+	struct tp_map at;	/* from a key to the row */
 };
 
 static enum tp_status
@@ -246,17 +247,23 @@ text_of(const uint64_t *key)
 }
 
 static enum tp_status
-fill_map(struct labels *l, struct tp_err *err)
+fill_map(const struct tpi_call *c, struct labels *l, struct tp_err *err)
 {
-	enum tp_status rc = TP_OK;
+	size_t n = (size_t)l->keys.t->n_elems;
+	uint64_t *bits;
+	enum tp_status rc = tpi_op_temp(
+	    c, TP_DTYPE_U64, (const int64_t[]){(int64_t)n}, 1, &l->bits, err);
 
-	for (size_t i = 0; i < l->keys.t->n_elems && !rc; i++) {
-		uint64_t key =
-		    key_at(l->keys.dtype, tp_tensor_data(l->keys.t), i);
+	if (rc)
+		return rc;
+	bits = tp_tensor_data_mut(l->bits);
+	for (size_t i = 0; i < n && !rc; i++) {
 		size_t taken;
 
-		if (!tp_map_find(&l->at, text_of(&key), &taken))
-			rc = tp_map_add(&l->at, text_of(&key), i, NULL, err);
+		bits[i] = key_at(l->keys.dtype, tp_tensor_data(l->keys.t), i);
+		if (!tp_map_find(&l->at, text_of(&bits[i]), &taken))
+			rc =
+			    tp_map_add(&l->at, text_of(&bits[i]), i, NULL, err);
 	}
 	return rc;
 }
@@ -288,6 +295,7 @@ static void
 release_labels(struct labels *l)
 {
 	tp_map_release(&l->at);
+	tp_tensor_free(l->bits);
 	tp_tensor_free(l->keys.t);
 	tp_tensor_free(l->values.t);
 	tp_tensor_free(l->otherwise.t);
@@ -330,7 +338,7 @@ run_labels(struct tpi_call *c, struct tp_err *err)
 	enum tp_status rc = read_labels(c, &l, err);
 
 	if (!rc)
-		rc = fill_map(&l, err);
+		rc = fill_map(c, &l, err);
 	if (!rc)
 		rc = tp_tensor_contiguous(c->in[0], &x, err);
 	for (size_t i = 0; !rc && i < x->n_elems; i++) {
