@@ -445,11 +445,12 @@ ATTRS(resize_18_attrs) = {RESIZE_11_ATTRS, {"antialias", TP_ATTR_INT},
 		.infer = infer_resize, .run = run_resize                     \
 	}
 
+/* Exporters leave roi out before opset 13 too. */
 const struct tp_op tpi_resize_ops[] = {
     ROW("resize", "Resize", 19, 0, 1, 4, resize_18_attrs),
     ROW("resize", "Resize", 18, 18, 1, 4, resize_18_attrs),
     ROW("resize", "Resize", 13, 17, 1, 4, resize_11_attrs),
-    ROW("resize", "Resize", 11, 12, 3, 4, resize_11_attrs),
+    ROW("resize", "Resize", 11, 12, 1, 4, resize_11_attrs),
     ROW("resize", "Resize", 10, 10, 2, 2, mode_attrs),
     ROW("upsample", "Upsample", 9, 9, 2, 2, mode_attrs),
     ROW("upsample", "Upsample", 7, 8, 1, 1, upsample_7_attrs),
