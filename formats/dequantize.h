@@ -4,6 +4,8 @@
  *
  *	dequantize_record.c  which codes have which scales, from metadata
  *	dequantize_stream.c  the numbers
+ *	dequantize_graph.c   the graph, if there is one
+ *	dequantize_decide.c  what becomes of each entry
  *	dequantize_reader.c  the reader they belong to
  */
 #ifndef TPI_DEQUANTIZE_H
