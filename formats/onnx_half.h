@@ -9,7 +9,8 @@
  *Casts around them, and keep the weights that only they use.
  *
  *	onnx_half_types.c	which values are f32
- *	onnx_half.c		what becomes of the graph
+ *	onnx_half.c		whether it can be, which weights become f16
+ *	onnx_half_nodes.c	what becomes of the graph
  */
 #ifndef TPI_ONNX_HALF_H
 #define TPI_ONNX_HALF_H
