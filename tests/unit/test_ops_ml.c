@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ops/labels.c, trees.c, scores.c, features.c, linear.c, encode.c: operators of
+ * ops/labels.c, trees.c, scores.c, features.c, linear.c, svm.c, encode.c:
+ * operators of
  * ai.onnx.ml on values worked out by hand, and trees that are none
  */
 #include "support/fail_alloc.h"
@@ -366,6 +367,49 @@ classes_have_the_largest_score(void **state)
 	    ATTRS(ATTR_FLOATS("coefficients", 1)), F32(DIMS(1, 1), 1));
 }
 
+#define SVM(kernel, ...)                                                   \
+	ml_result("SVMRegressor", 1,                                       \
+	    ATTRS(ATTR_STRING("kernel_type", kernel),                      \
+		ATTR_FLOATS("kernel_params", 0.5, 1, 3),                   \
+		ATTR_INT("n_supports", 2),                                 \
+		ATTR_FLOATS("support_vectors", 1, 2, 0, -1),               \
+		ATTR_FLOATS("coefficients", 2, -1), ATTR_FLOATS("rho", 4), \
+		__VA_ARGS__),                                              \
+	    INPUTS(F32(DIMS(1, 2), 3, 1)))
+
+/* x = (3, 1) has products 5 and -1 with both, distances 5 and 13. */
+static void
+support_vectors_count(void **state)
+{
+	const int64_t one[] = {1, 1};
+	const struct tp_attr none = ATTR_INT("one_class", 0);
+	const struct tp_attr yes = ATTR_INT("one_class", 1);
+
+	(void)state;
+	check_tensor(SVM("LINEAR", none), TP_DTYPE_F32, one, 2, NUMBERS(15), 0);
+	check_tensor(SVM("POLY", none), TP_DTYPE_F32, one, 2,
+	    NUMBERS(4 + 2 * 42.875 - 0.125), 0);
+	check_tensor(SVM("RBF", none), TP_DTYPE_F32, one, 2,
+	    NUMBERS(4 + 2 * exp(-2.5) - exp(-6.5)), 1e-7);
+	check_tensor(SVM("SIGMOID", none), TP_DTYPE_F32, one, 2,
+	    NUMBERS(4 + 2 * tanh(3.5) - tanh(0.5)), 1e-7);
+	check_tensor(SVM("LINEAR", yes), TP_DTYPE_F32, one, 2, NUMBERS(1), 0);
+	check_tensor(ml_result("SVMRegressor", 1,
+			 ATTRS(ATTR_FLOATS("coefficients", 2, -1),
+			     ATTR_FLOATS("rho", 4)),
+			 INPUTS(I64(DIMS(2, 2), 3, 1, 0, 0))),
+	    TP_DTYPE_F32, DIMS(2, 1), NUMBERS(9, 4), 0);
+	ml_refuses("SVMRegressor: 2 supports of 2 features, with 3 numbers, 2 "
+		   "coefficients and 1 rho",
+	    "SVMRegressor", 1,
+	    ATTRS(ATTR_INT("n_supports", 2), ATTR_FLOATS("rho", 4),
+		ATTR_FLOATS("coefficients", 2, -1),
+		ATTR_FLOATS("support_vectors", 1, 2, 3)),
+	    F32(DIMS(1, 2), 3, 1));
+	ml_refuses("SVMRegressor: 0 kernel_params, expected 3", "SVMRegressor",
+	    1, ATTRS(ATTR_STRING("kernel_type", "RBF")), F32(DIMS(1, 2), 3, 1));
+}
+
 static void
 features_are_made(void **state)
 {
@@ -442,6 +486,7 @@ main(void)
 	    cmocka_unit_test(what_is_no_tree_is_refused),
 	    cmocka_unit_test(scores_are_linear),
 	    cmocka_unit_test(classes_have_the_largest_score),
+	    cmocka_unit_test(support_vectors_count),
 	    cmocka_unit_test(features_are_made),
 	    cmocka_unit_test(no_memory_is_a_clean_error),
 	};
