@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tp-quantize.c - a model with narrower weights, and what that costs */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "cli.h"
 #include "progress.h"
 #include "quantize/gates.h"
+#include "quantize/plan.h"
 #include "quantize/report.h"
 #include "quantize/select.h"
 
@@ -19,6 +21,7 @@ enum { SIGN_DEFAULT, SIGN_SYMMETRIC, SIGN_ASYMMETRIC };
 static const char *opt_from, *opt_to, *opt_scheme, *opt_report;
 static struct selection selection = {.axis = 0};
 static struct gates fail_if;
+static struct plan_request plan_request;
 static int opt_per = -1, opt_nonfinite, opt_sync, opt_graph_dtype = -1;
 static bool opt_calibrate;
 static bool opt_symmetric, opt_asymmetric, opt_dequantize;
@@ -53,6 +56,20 @@ parse_calibrate(const struct cli_option *option, const char *text)
 	return NULL;
 }
 
+/* --target-sqnr DB */
+static const char *
+parse_sqnr(const struct cli_option *option, const char *text)
+{
+	char *end;
+
+	(void)option;
+	plan_request.sqnr = strtod(text, &end);
+	plan_request.has_sqnr = true;
+	return end == text || *end || !isfinite(plan_request.sqnr)
+		   ? "a number of decibels"
+		   : NULL;
+}
+
 /* clang-format off */
 static const struct cli_option options[] = {
     {CLI_HEADING, .help = "Formats"},
@@ -85,6 +102,18 @@ static const struct cli_option options[] = {
     {CLI_CHOICE, 0, "graph-dtype", "keep|f16", &opt_graph_dtype,
 	.help = "of f16 in ONNX: cast weights back to what the graph computes with "
 	"(default keep), or let it compute with f16", .choices = graph_dtypes},
+
+    {CLI_HEADING, .help = "Plan"},
+    {CLI_STRING, 0, "plan", "auto|FILE", &plan_request.from,
+	.help = "in place of --scheme: for each tensor float, f16, bf16, int8 per "
+	"channel or int4 per block, as the target wants it or FILE says"},
+    {CLI_CALL, 0, "target-sqnr", "DB", .call = parse_sqnr,
+	.help = "for auto: the smallest tensors of which each reaches DB decibels"},
+    {CLI_SIZE, 0, "target-size", "SIZE", &plan_request.max_nbytes,
+	.help = "for auto: the best worst tensor while all take SIZE at most, scales "
+	"too, the file's header not", .min = 1, .max = INT64_MAX},
+    {CLI_STRING, 0, "save-plan", "FILE", &plan_request.save,
+	.help = "for auto: write the plan to FILE, which --plan takes"},
 
     {CLI_HEADING, .help = "Tensors"},
     CLI_FILTER_OPTIONS(selection.filter),
@@ -161,24 +190,61 @@ check_graph_dtype(const struct tp_scheme *s)
 static const char *
 check_dequantize(void)
 {
-	if (opt_graph_dtype >= 0 || opt_scheme || opt_per >= 0 || opt_symmetric || opt_asymmetric ||
-	    opt_calibrate || opt_axis != INT64_MAX || opt_block >= 0 ||
-	    opt_nonfinite || selection.skip.list.n || fail_if.list.n)
+	if (opt_graph_dtype >= 0 || opt_scheme || opt_per >= 0 ||
+	    opt_symmetric || opt_asymmetric || opt_calibrate ||
+	    opt_axis != INT64_MAX || opt_block >= 0 || opt_nonfinite ||
+	    selection.skip.list.n || fail_if.list.n || plan_request.from)
 		return "--dequantize takes what is there: schemes and gates "
 		       "are for the other way";
 	return check_formats();
+}
+
+/* A plan takes the place of a scheme; a file, of all that chooses tensors. */
+static const char *
+check_plan(void)
+{
+	const char *wrong = plan_check(&plan_request);
+
+	if (wrong)
+		return wrong;
+	if (opt_scheme || opt_per >= 0 || opt_symmetric || opt_asymmetric ||
+	    opt_axis != INT64_MAX || opt_graph_dtype >= 0)
+		return "--plan chooses the scheme and what belongs to it";
+	if (!plan_is_auto(&plan_request) &&
+	    (opt_calibrate || opt_block >= 0 || opt_min_elements != 1024 ||
+		selection.filter.include.n || selection.filter.exclude.n))
+		return "--plan FILE says what becomes of every tensor";
+	if (selection.calibrate == TP_CALIBRATE_PERCENTILE)
+		return "--calibrate percentile:P is not for --plan";
+	selection.block = opt_block >= 0 ? (uint64_t)opt_block : 32;
+	return check_formats();
+}
+
+/* Of the tensors, whatever the scheme is. */
+static const char *
+check_tensors(void)
+{
+	const char *wrong = gates_parse(&selection.skip);
+
+	selection.min_elements = (uint64_t)opt_min_elements;
+	selection.keep_nonfinite = opt_nonfinite == 1;
+	return wrong ? wrong : gates_parse(&fail_if);
 }
 
 static const char *
 check(void)
 {
 	const struct tp_scheme *s;
-	const char *wrong;
+	const char *wrong = plan_check(&plan_request);
 
 	if (opt_dequantize)
-		return check_dequantize();
+		return wrong ? wrong : check_dequantize();
+	if (plan_request.from)
+		wrong = check_plan();
+	if (wrong || plan_request.from)
+		return wrong ? wrong : check_tensors();
 	if (!opt_scheme)
-		return "--scheme or --dequantize is missing";
+		return "--scheme, --plan or --dequantize is missing";
 	s = tp_scheme_find(opt_scheme);
 	if (!s)
 		return "--scheme: the schemes are int8, uint8, int4, uint4, "
@@ -209,10 +275,7 @@ check(void)
 	selection.axis = s->block ? -1 : opt_axis;
 	selection.symmetric =
 	    opt_symmetric || (s->symmetric && !opt_asymmetric);
-	selection.min_elements = (uint64_t)opt_min_elements;
-	selection.keep_nonfinite = opt_nonfinite == 1;
-	wrong = gates_parse(&selection.skip);
-	return wrong ? wrong : gates_parse(&fail_if);
+	return check_tensors();
 }
 
 static const struct cli_app app = {
@@ -220,7 +283,8 @@ static const struct cli_app app = {
     .synopsis = "[options] INPUT OUTPUT",
     .summary =
 	"Narrow the weights of a model and tell, for each tensor, what was "
-	"lost. Floats of two and more axes are narrowed, all else is kept. From "
+	"lost. Floats of two and more axes are narrowed, all else is kept. "
+	"From "
 	"ONNX to ONNX the graph goes along. --dequantize makes floats again.",
     .options = options,
     .min_args = 2,
@@ -232,6 +296,7 @@ struct job {
 	const char *input, *output;
 	struct tp_reader *reader, *quantized;
 	struct tp_transfer *transfer;
+	struct tp_plan *plan; /* NULL: one scheme for all */
 	const char *format;
 	uint64_t progress;
 	struct tp_err err;
@@ -336,6 +401,27 @@ dequantize(struct job *j)
 	return CLI_OK;
 }
 
+/* Choose a scheme for each tensor, or take what a file says. */
+static int
+make_plan(struct job *j, const struct tp_quantize_options *o)
+{
+	const struct plan_request *request = &plan_request;
+
+	if (tp_plan_new(NULL, j->reader, &j->plan, &j->err))
+		return fail(j, j->input);
+	if (!plan_is_auto(request)) {
+		if (tp_plan_read(j->plan, request->from, &j->err))
+			return fail(j, request->from);
+	} else if (plan_choose(request, j->reader, o, j->output, opt_to,
+		       j->plan, &j->err)) {
+		return fail(j, j->input);
+	}
+	selection.plan = j->plan;
+	if (request->save && plan_save(j->plan, request->save, &j->err))
+		return fail(j, request->save);
+	return CLI_OK;
+}
+
 static int
 quantize(struct job *j)
 {
@@ -349,18 +435,19 @@ quantize(struct job *j)
 	    .proceed = proceed,
 	};
 
+	int rc = CLI_OK;
+
 	set_form(j, &o);
 	if (tp_open(j->input, &open, &j->reader, &j->err))
 		return fail(j, j->input);
-	if (tp_quantize_reader(j->reader, &o, &j->quantized, &j->err)) {
-		int rc = fail(j, j->input);
-
-		if (j->err.status == TP_ERANGE)
-			cli_note("--nonfinite keep-float keeps such tensors "
-				 "as they are");
-		return rc;
-	}
-	return CLI_OK;
+	if (plan_request.from)
+		rc = make_plan(j, &o);
+	if (!rc && tp_quantize_reader(j->reader, &o, &j->quantized, &j->err))
+		rc = fail(j, j->input);
+	if (rc && j->err.status == TP_ERANGE)
+		cli_note("--nonfinite keep-float keeps such tensors as they "
+			 "are");
+	return rc;
 }
 
 static int
@@ -491,6 +578,7 @@ report(const struct job *j)
 	    .quantized = j->quantized,
 	    .transfer = j->transfer,
 	    .gates = &fail_if,
+	    .plan = plan_request.from ? &plan_request : NULL,
 	    .verified = j->verified,
 	    .err = strcmp(j->status, "failed") ? NULL : &j->err,
 	    .err_path = j->err_path,
@@ -501,7 +589,7 @@ report(const struct job *j)
 		report_json(stdout, &r);
 	else if (!cli_common.quiet && j->quantized && !r.err)
 		report_text(to_stdout ? stdout : stderr, &r,
-		    cli_common.verbose || opt_dry_run);
+		    cli_common.verbose || opt_dry_run || plan_request.from);
 	return opt_report ? save_report(&r) : CLI_OK;
 }
 
@@ -510,6 +598,7 @@ release(struct job *j)
 {
 	tp_transfer_free(j->transfer);
 	tp_close(j->quantized);
+	tp_plan_free(j->plan);
 	tp_close(j->reader);
 	gates_release(&selection.skip);
 	gates_release(&fail_if);

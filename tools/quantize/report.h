@@ -9,6 +9,7 @@
 #include "tp/transfer.h"
 
 #include "quantize/gates.h"
+#include "quantize/plan.h"
 
 /* All that a report may speak of; what does not exist is NULL or 0. */
 struct quantize_report {
@@ -19,10 +20,14 @@ struct quantize_report {
 	const struct tp_reader *quantized;
 	const struct tp_transfer *transfer;
 	const struct gates *gates; /* of --fail-if */
+	const struct plan_request *plan;
 	bool verified;
 	const struct tp_err *err; /* of "failed" */
 	const char *err_path;
 };
+
+/* The least SQNR of what was narrowed; infinite if nothing was. */
+double report_worst_sqnr(const struct tp_reader *quantized);
 
 /* A line for each tensor that was narrowed; verbose: for each. */
 void report_text(FILE *out, const struct quantize_report *r, bool verbose);

@@ -129,6 +129,21 @@ put_items(struct tp_json *j, const struct quantize_report *r)
 }
 
 static void
+put_plan(struct tp_json *j, const struct quantize_report *r)
+{
+	tp_json_key(j, "plan");
+	tp_json_object_begin(j);
+	cli_json_text(j, "from", r->plan->from);
+	if (r->plan->has_sqnr)
+		put_double(j, "target_sqnr", r->plan->sqnr);
+	if (r->plan->max_nbytes)
+		cli_json_u64(j, "target_size", r->plan->max_nbytes);
+	if (r->quantized)
+		put_double(j, "worst_sqnr", report_worst_sqnr(r->quantized));
+	tp_json_object_end(j);
+}
+
+static void
 put_error(struct tp_json *j, const struct quantize_report *r)
 {
 	tp_json_key(j, "error");
@@ -162,6 +177,8 @@ report_json(FILE *out, const struct quantize_report *r)
 		tp_json_key(&j, "verified");
 		tp_json_bool(&j, r->verified);
 	}
+	if (r->plan)
+		put_plan(&j, r);
 	if (r->quantized)
 		put_items(&j, r);
 	tp_json_object_end(&j);

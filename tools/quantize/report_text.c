@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_text.c - what became of each tensor, as people read it */
 #include <inttypes.h>
+#include <math.h>
 
 #include "tp/shape.h"
 
@@ -62,6 +63,18 @@ put_item(FILE *out, const struct tp_reader *r,
 	putc('\n', out);
 }
 
+double
+report_worst_sqnr(const struct tp_reader *quantized)
+{
+	const struct tp_quantized_item *item;
+	double worst = INFINITY;
+
+	for (size_t i = 0; (item = tp_quantized_item(quantized, i)); i++)
+		if (item->recipe.scheme)
+			worst = fmin(worst, tp_compare_sqnr(&item->errors));
+	return worst;
+}
+
 static bool
 chosen_but_kept(const struct tp_quantized_item *item)
 {
@@ -87,6 +100,9 @@ report_text(FILE *out, const struct quantize_report *r, bool verbose)
 		    chosen_but_kept(item))
 			put_item(out, r->reader, item, r->gates);
 	}
+	if (r->plan)
+		fprintf(out, "plan: the worst sqnr is %.2f dB\n",
+		    report_worst_sqnr(r->quantized));
 	cli_put_text(out, tp_str(r->output));
 	fprintf(out, ": %zu tensor%s %s, %zu kept, %s", n_changed,
 	    n_changed == 1 ? "" : "s", what, n_kept, CLI_HUMAN(before));

@@ -11,31 +11,63 @@ is_real(enum tp_dtype dtype)
 	       dtype == TP_DTYPE_F32 || dtype == TP_DTYPE_F64;
 }
 
+/* Why a scheme cannot be for a tensor, or NULL. */
+static const char *
+why_not(const struct tp_scheme *scheme, const struct tp_entry *e)
+{
+	if (!is_real(e->dtype))
+		return "its numbers are no floats of 16 bits or more";
+	if (e->sparse)
+		return "it is sparse";
+	if (e->n_elems == 0)
+		return "it has no elements";
+	if (tp_dtype_bits(e->dtype) <= tp_dtype_bits(scheme->dtype))
+		return "it is not wider than the scheme";
+	/* ggml's rows are whole blocks. */
+	if (scheme->block &&
+	    (e->rank == 0 || (uint64_t)e->shape[e->rank - 1] % scheme->block))
+		return "its rows are not a multiple of the scheme's blocks";
+	return NULL;
+}
+
 /* Why a tensor is kept as it is, or NULL. */
 static const char *
 why_kept(const struct selection *s, const struct tp_entry *e)
 {
 	if (!cli_filter_takes(&s->filter, e->name))
 		return "it is left out by name";
-	if (!is_real(e->dtype))
-		return "its numbers are no floats of 16 bits or more";
-	if (e->sparse)
-		return "it is sparse";
-	if (e->rank < 2)
+	if (is_real(e->dtype) && !e->sparse && e->rank < 2)
 		return "it has fewer than two axes";
-	if (e->n_elems == 0 || e->n_elems < s->min_elements)
+	if (is_real(e->dtype) && !e->sparse && e->n_elems < s->min_elements)
 		return "it has fewer elements than --min-elements says";
-	if (tp_dtype_bits(e->dtype) <= tp_dtype_bits(s->scheme->dtype))
-		return "it is not wider than the scheme";
 	if (s->per != TP_PER_TENSOR && s->scheme->scale != TP_DTYPE_NONE &&
-	    !s->auto_axis &&
+	    !s->auto_axis && is_real(e->dtype) &&
 	    (s->axis >= (int64_t)e->rank || s->axis < -(int64_t)e->rank))
 		return "it has no such axis";
-	/* ggml's rows are whole blocks. */
-	if (s->scheme->block &&
-	    (uint64_t)e->shape[e->rank - 1] % s->scheme->block)
-		return "its rows are not a multiple of the scheme's blocks";
-	return NULL;
+	return why_not(s->scheme, e);
+}
+
+/* What the plan says; the graph may know better by now. */
+static enum tp_status
+take_planned(const struct selection *s, const struct tp_entry *e,
+    const struct tp_recipe *planned, struct tp_recipe *recipe,
+    struct tp_err *err)
+{
+	const char *why = recipe->why;
+
+	if (!planned->scheme) {
+		recipe->why = why ? why : planned->why;
+		return TP_OK;
+	}
+	if (!why)
+		why = why_not(planned->scheme, e);
+	if (why)
+		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
+		    "the plan narrows tensor '%s' to %s, but %s",
+		    TP_BRIEF(e->name), planned->scheme->name, why);
+	*recipe = *planned;
+	recipe->keep_nonfinite = s->keep_nonfinite;
+	return TP_OK;
 }
 
 enum tp_status
@@ -44,10 +76,12 @@ select_recipe(void *ctx, const struct tp_reader *r, size_t entry,
 {
 	const struct selection *s = ctx;
 	const struct tp_entry *e = tp_reader_entry(r, entry);
+	const char *why;
 
-	const char *why = why_kept(s, e);
-
-	(void)err;
+	if (s->plan)
+		return take_planned(
+		    s, e, tp_plan_recipe(s->plan, entry), recipe, err);
+	why = why_kept(s, e);
 	if (why)
 		recipe->why = why;
 	if (recipe->why)

@@ -3,6 +3,7 @@
 #ifndef QUANTIZE_SELECT_H
 #define QUANTIZE_SELECT_H
 
+#include "tp/quantize_plan.h"
 #include "tp/quantized.h"
 
 #include "glob.h"
@@ -20,7 +21,8 @@ struct selection {
 	double percentile;
 	uint64_t min_elements;
 	bool keep_nonfinite;
-	struct gates skip; /* tensors that run into one are kept */
+	struct gates skip;	    /* tensors that run into one are kept */
+	const struct tp_plan *plan; /* it says all that is above skip */
 };
 
 /* A tp_recipe_fn; ctx is the selection. */
