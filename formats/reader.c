@@ -23,6 +23,7 @@ tp_limits_default(void)
 	    .directory_bytes = (uint64_t)1 << 30,
 	    .tensors = 4000000,
 	    .name_bytes = (uint64_t)1 << 20,
+	    .metadata = 1000000,
 	    .metadata_bytes = (uint64_t)64 << 20,
 	    .depth = 100,
 	};
@@ -41,6 +42,8 @@ fill_limits(struct tp_limits *l)
 		l->tensors = d.tensors;
 	if (!l->name_bytes)
 		l->name_bytes = d.name_bytes;
+	if (!l->metadata)
+		l->metadata = d.metadata;
 	if (!l->metadata_bytes)
 		l->metadata_bytes = d.metadata_bytes;
 	if (!l->depth)

@@ -223,6 +223,10 @@ tpi_reader_add_meta(struct tp_reader *r, struct tp_str key, struct tp_str value,
 	enum tp_status rc;
 	struct tp_meta m;
 
+	if (r->n_meta >= r->limits.metadata)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "more than %" PRIu64 " pairs of metadata",
+		    r->limits.metadata);
 	rc = tpi_text_check(
 	    key, "metadata key", r->limits.name_bytes, offset, err);
 	if (!rc)

@@ -550,6 +550,15 @@ limits_hold(void **state)
 	o.limits = (struct tp_limits){.metadata_bytes = 1};
 	assert_int_equal(
 	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
+	o.limits = (struct tp_limits){.metadata = 1};
+	assert_int_equal(
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_ELIMIT);
+	assert_non_null(strstr(err.msg, "more than 1 pairs of metadata"));
+	o.limits = (struct tp_limits){.metadata = 2};
+	assert_int_equal(
+	    tp_open(temp_path(&test_dir, "w"), &o, &r, &err), TP_OK);
+	tp_close(r);
+	r = NULL;
 	assert_null(r);
 }
 

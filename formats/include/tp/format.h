@@ -46,6 +46,7 @@ struct tp_limits {
 	uint64_t directory_bytes; /* native directory, ONNX structure: 1 GiB */
 	uint64_t tensors;	  /* 4,000,000 */
 	uint64_t name_bytes;	  /* 1 MiB */
+	uint64_t metadata;	  /* pairs: 1,000,000 */
 	uint64_t metadata_bytes;  /* of one value: 64 MiB */
 	uint64_t depth;		  /* nested messages: 100 (JSON always: 127) */
 };
