@@ -38,6 +38,7 @@ if(TP_FUZZ)
 endif()
 if(TP_COVERAGE)
 	target_compile_options(tp_build_flags INTERFACE --coverage -O0)
+	target_compile_definitions(tp_build_flags INTERFACE TP_NO_SANDBOX=1)
 	target_link_options(tp_build_flags INTERFACE --coverage)
 endif()
 # Blocks of the allocators are checked when they are given back.

@@ -4,8 +4,10 @@
 
 #include "seen.h"
 #include "text.h"
+#include "untrusted.h"
 
 struct inspect_options inspect_options;
+static struct cli_untrusted untrusted;
 
 static const char *const sorts[] = {"file", "name", "size", "offset", NULL};
 
@@ -37,6 +39,8 @@ static const struct cli_option options[] = {
 	.choices = sorts},
     {CLI_STRING, 0, "from", "FMT", &inspect_options.from,
 	.help = "read as FMT (default: by content)"},
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS(untrusted, "no"),
     {.kind = CLI_END},
 };
 
@@ -112,8 +116,9 @@ inspect(const char *path, struct tp_json *j, bool title)
 {
 	static bool any;
 	static struct cli_seen seen;
-	struct tp_open_options open = {
-	    .format = inspect_options.from, .warn = cli_warn};
+	struct tp_open_options open = {.format = inspect_options.from,
+	    .limits = cli_untrusted_limits(&untrusted),
+	    .warn = cli_warn};
 	struct inspect_file f = {.path = path};
 	struct tp_err err = TP_ERR_INIT;
 
@@ -123,7 +128,7 @@ inspect(const char *path, struct tp_json *j, bool title)
 	if (tp_open(path, &open, &f.r, &err)) {
 		if (j)
 			inspect_json_failed(j, path, &err);
-		return cli_report(path, &err);
+		return cli_untrusted_report(path, &err);
 	}
 	if (cli_common.verbose)
 		cli_message_about(path, "%s, %zu tensors in %zu storages",
@@ -169,6 +174,7 @@ inspect_all(int argc, char **argv, int first)
 	}
 	tp_json_init(&json, write_stdout, NULL, TP_JSON_PRETTY);
 	tp_json_object_begin(&json);
+	cli_untrusted_put_json(&json);
 	tp_json_key(&json, "files");
 	tp_json_array_begin(&json);
 	for (int i = first; i < argc; i++)
@@ -182,7 +188,11 @@ int
 main(int argc, char **argv)
 {
 	int first = cli_parse(&app, argc, argv);
-	int rc = inspect_all(argc, argv, first);
+	int rc = cli_untrusted_enter(
+	    &untrusted, argv + first, (size_t)(argc - first), NULL, NULL);
+
+	if (rc == CLI_OK)
+		rc = inspect_all(argc, argv, first);
 
 	cli_list_release(&inspect_options.values);
 	cli_list_release(&inspect_options.filter.include);

@@ -19,6 +19,7 @@
 #include "glob.h"
 #include "report.h"
 #include "text.h"
+#include "untrusted.h"
 #include "verdict.h"
 
 /* Problems of one graph that are told one by one. */
@@ -28,6 +29,7 @@ static const char *opt_from;
 static bool opt_no_nan, opt_no_inf, opt_checksums;
 static struct cli_filter filter;
 static struct report_options reports;
+static struct cli_untrusted untrusted = {.trust = CLI_UNTRUSTED};
 
 static const struct cli_option options[] = {
     {CLI_HEADING, .help = "What fails"},
@@ -41,6 +43,8 @@ static const struct cli_option options[] = {
     CLI_FILTER_OPTIONS(filter),
     {CLI_STRING, 0, "from", "FMT", &opt_from,
 	.help = "read as FMT (default: by content)"},
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS(untrusted, "yes"),
     {CLI_HEADING, .help = "Reports"},
     REPORT_OPTIONS(reports),
     {.kind = CLI_END},
@@ -396,8 +400,10 @@ put_verdict(const struct verdict *v)
 static void
 check_file(struct verdict *v, struct check_file *f, const char *path)
 {
-	struct tp_open_options open = {
-	    .format = opt_from, .warn = add_warning, .warn_ctx = v};
+	struct tp_open_options open = {.format = opt_from,
+	    .limits = cli_untrusted_limits(&untrusted),
+	    .warn = add_warning,
+	    .warn_ctx = v};
 	struct tp_err err = TP_ERR_INIT;
 	enum tp_status rc;
 
@@ -407,9 +413,9 @@ check_file(struct verdict *v, struct check_file *f, const char *path)
 	if (!rc)
 		rc = choose(f, &err);
 	if (!rc)
-		rc = check_read(f, path, opt_from, &err);
+		rc = check_read(f, path, &open, &err);
 	if (rc) {
-		cli_report(path, &err);
+		cli_untrusted_report(path, &err);
 		verdict_fail(v, path, &err);
 	} else {
 		judge_all(v, f);
@@ -419,10 +425,9 @@ check_file(struct verdict *v, struct check_file *f, const char *path)
 		put_verdict(v);
 }
 
-int
-check_run(int n_args, char **argv)
+static int
+check_all(size_t n, char **argv)
 {
-	size_t n = (size_t)n_args;
 	struct verdict *v = tp_mem_array(NULL, n, sizeof(*v));
 	struct check_file *f = tp_mem_array(NULL, n, sizeof(*f));
 	int rc = CLI_OK;
@@ -445,6 +450,18 @@ check_run(int n_args, char **argv)
 		tp_mem_free(NULL, v, n, sizeof(*v));
 	if (f)
 		tp_mem_free(NULL, f, n, sizeof(*f));
+	return rc;
+}
+
+int
+check_run(int n_args, char **argv)
+{
+	size_t n = (size_t)n_args;
+	int rc = cli_untrusted_enter(
+	    &untrusted, argv, n, reports.json, reports.junit);
+
+	if (rc == CLI_OK)
+		rc = check_all(n, argv);
 	cli_list_release(&filter.include);
 	cli_list_release(&filter.exclude);
 	return rc;

@@ -44,7 +44,7 @@ struct check_file {
  * TP_ENOMEM, or an error of opening again.
  */
 enum tp_status check_read(struct check_file *f, const char *path,
-    const char *from, struct tp_err *err);
+    const struct tp_open_options *options, struct tp_err *err);
 void check_release(struct check_file *f);
 
 #endif

@@ -187,10 +187,12 @@ sort_out(struct job *job)
 }
 
 static enum tp_status
-run(struct job *job, const char *path, const char *from, struct tp_err *err)
+run(struct job *job, const char *path, const struct tp_open_options *options,
+    struct tp_err *err)
 {
-	struct tp_open_options open = {
-	    .format = from, .flags = TP_OPEN_NO_CHECKSUM};
+	struct tp_open_options open = {.format = options->format,
+	    .limits = options->limits,
+	    .flags = TP_OPEN_NO_CHECKSUM};
 	struct check_file *f = job->f;
 	unsigned n_threads = (unsigned)cli_common.threads;
 	uint64_t nbytes = 0;
@@ -228,8 +230,8 @@ run(struct job *job, const char *path, const char *from, struct tp_err *err)
 }
 
 enum tp_status
-check_read(struct check_file *f, const char *path, const char *from,
-    struct tp_err *err)
+check_read(struct check_file *f, const char *path,
+    const struct tp_open_options *options, struct tp_err *err)
 {
 	size_t n_storages = tp_reader_n_storages(f->r);
 	struct job job = {.f = f};
@@ -242,7 +244,7 @@ check_read(struct check_file *f, const char *path, const char *from,
 	job.uses = tp_mem_array(NULL, n_storages, 1);
 	job.storages = tp_mem_array(NULL, n_storages, sizeof(*job.storages));
 	if (f->results && f->storage_errs && job.uses && job.storages)
-		rc = run(&job, path, from, err);
+		rc = run(&job, path, options, err);
 	else
 		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "out of memory");
 	if (job.uses)

@@ -8,6 +8,7 @@
 #include "tp/version.h"
 
 #include "cli_json.h"
+#include "untrusted.h"
 
 static void
 put_status(struct tp_json *j, int status)
@@ -178,6 +179,7 @@ report_json(FILE *out, const struct verdict *v, size_t n, int status)
 	cli_json_text(&j, "version", TP_VERSION_STRING);
 	cli_json_text(&j, "command", v->command);
 	put_status(&j, status);
+	cli_untrusted_put_json(&j);
 	tp_json_key(&j, "models");
 	tp_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++)

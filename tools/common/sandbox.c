@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox.c - both walls, or what there is of them */
+#include "sandbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+
+/*
+ * Sanitizers read /proc, stop threads from outside and start programs that name
+ * functions; coverage writes its files at the end.
+ */
+#if defined(TP_NO_SANDBOX) || defined(__SANITIZE_ADDRESS__) ||        \
+    defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+    HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(memory_sanitizer)
+#define IS_WATCHED true
+#else
+#define IS_WATCHED false
+#endif
+
+static struct sandbox_state state;
+
+static const char *
+why_not(void)
+{
+	const char *wish = getenv("TP_SANDBOX");
+
+	if (IS_WATCHED)
+		return "built with sanitizers or for coverage";
+	return wish && !strcmp(wish, "off") ? "TP_SANDBOX is off" : NULL;
+}
+
+/* Reports are written at the end, and standard input goes through a file. */
+static bool
+will_write(const struct sandbox_plan *plan)
+{
+	for (size_t i = 0; i < SANDBOX_MAX_OUTPUTS; i++)
+		if (plan->outputs[i])
+			return true;
+	for (size_t i = 0; i < plan->n_inputs; i++)
+		if (!strcmp(plan->inputs[i], "-"))
+			return true;
+	return false;
+}
+
+const struct sandbox_state *
+sandbox_enter(const struct sandbox_plan *plan)
+{
+	const char *why = why_not();
+
+	state = (struct sandbox_state){.tried = true};
+	if (why) {
+		snprintf(state.why, sizeof(state.why), "%s", why);
+		return &state;
+	}
+	/* In this order: the second forbids the calls that make the first. */
+	why = sandbox_files_enter(plan);
+	state.files = !why;
+	if (why)
+		snprintf(state.why, sizeof(state.why), "files: %s", why);
+	why = sandbox_calls_enter(will_write(plan));
+	state.calls = !why;
+	if (why) {
+		size_t n = strlen(state.why);
+
+		snprintf(state.why + n, sizeof(state.why) - n, "%scalls: %s",
+		    n ? "; " : "", why);
+	}
+	return &state;
+}
+
+const struct sandbox_state *
+sandbox_state(void)
+{
+	return &state;
+}
