@@ -5,14 +5,22 @@
 # Expects the tools and sample_checkpoint on PATH. Every build of the tools, for
 # any machine, with any options of the compiler, prints the same. Deflated bytes
 # depend on the version of zlib, so of such files the tensors are hashed.
+#
+# TP_OUTPUTS_THREADS is the number of threads (default 2).
 set -eu
+
+threads=${TP_OUTPUTS_THREADS:-2}
 
 mkdir -p "$1"
 cd "$1"
 rm -rf ./*
 
 convert() {
-	tp-convert --quiet "$@"
+	tp-convert --quiet --threads "$threads" "$@"
+}
+
+quantize() {
+	tp-quantize --quiet --threads "$threads" "$@"
 }
 
 # op NAME OUTPUT INPUT… [-- OPTION…]
@@ -26,7 +34,7 @@ op() {
 	done
 	[ $# -eq 0 ] || shift
 	# shellcheck disable=SC2086 # words
-	tp-verify op $op_in --out "$op_out" "$@" "$op_name" >/dev/null
+	tp-verify op --threads "$threads" $op_in --out "$op_out" "$@" "$op_name" >/dev/null
 }
 
 sample_checkpoint model.tpt
@@ -43,16 +51,16 @@ convert --dtype 'conv*=f32' --dtype 'embedding*=f32' --dtype 'output*=f32' \
     model.tpt wide.tpt
 
 for scheme in int8 uint8 int4 uint4 f16 bf16 f8e4m3 f8e5m2 q8_0 q4_0; do
-	tp-quantize --quiet --min-elements 1 --scheme "$scheme" wide.tpt \
+	quantize --min-elements 1 --scheme "$scheme" wide.tpt \
 	    "$scheme.tpt"
 done
 for scheme in int8 uint8 f8e4m3 bf16; do
-	tp-quantize --quiet --min-elements 1 --scheme "$scheme" wide.tpt \
+	quantize --min-elements 1 --scheme "$scheme" wide.tpt \
 	    "$scheme.safetensors"
 done
-tp-quantize --quiet --min-elements 1 --scheme int8 --per channel --asymmetric \
+quantize --min-elements 1 --scheme int8 --per channel --asymmetric \
     --calibrate mse wide.tpt mse.tpt
-tp-quantize --quiet --dequantize int8.tpt int8-wide.tpt
+quantize --dequantize int8.tpt int8-wide.tpt
 
 w=wide.tpt:conv2.weight e=wide.tpt:embedding.weight
 for name in Exp Log Tanh Sigmoid Erf Sqrt Sin Gelu Softplus Reciprocal; do
@@ -78,7 +86,7 @@ for file in *; do
 	*) sha256sum "$file" ;;
 	esac
 done
-tp-inspect --stats wide.tpt | sha256sum | sed 's/-/statistics/'
+tp-inspect --threads "$threads" --stats wide.tpt | sha256sum | sed 's/-/statistics/'
 tp-inspect --values 'embedding.weight[:4]' wide.tpt | sha256sum |
     sed 's/-/values/'
 tp-verify diff --sqnr 10 model.tpt int8-wide.tpt | sha256sum | sed 's/-/diff/'
