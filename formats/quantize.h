@@ -15,7 +15,8 @@
  *
  * Scales of a whole tensor and of channels are kept. Those of blocks, of which
  * there are many, are worked out anew by whoever needs them, chunk by chunk; a
- * chunk is then a number of whole blocks.
+ * chunk is then a number of whole blocks. Where a channel is a run of elements,
+ * scales and errors are found in one pass over such chunks too.
  */
 #ifndef TPI_QUANTIZE_H
 #define TPI_QUANTIZE_H
@@ -60,23 +61,30 @@ tpi_narrow_by_chunk(const struct tpi_narrow *n)
 struct tpi_walk {
 	const struct tpi_narrow *n;
 	struct tp_stream *s;
-	uint64_t next;	 /* element, or block if by chunk */
-	size_t max;	 /* elements of a chunk */
-	uint64_t blocks; /* of a chunk */
-	uint8_t *raw;	 /* as they lie, unless that is f32 */
+	bool whole_groups; /* a chunk is a number of them */
+	uint64_t next;	   /* element, or block if whole_groups */
+	size_t max;	   /* elements of a chunk */
+	uint64_t blocks;   /* of a chunk */
+	uint8_t *raw;	   /* as they lie, unless that is f32 */
 	size_t raw_nbytes;
 	/* The chunk. */
 	float *x;
 	size_t n_elems;
 	uint64_t first;
-	uint64_t first_group, n_groups; /* by chunk: those of the chunk */
+	uint64_t first_group,
+	    n_groups; /* if whole_groups: those of the chunk */
 };
+
+/* Can scales be chosen for channels one after the other, as they are read? */
+bool tpi_narrow_by_row(const struct tpi_narrow *n);
 
 /* Groups in a chunk, at most. */
 size_t tpi_walk_max_groups(const struct tpi_walk *w);
 
-enum tp_status tpi_walk_open(
-    struct tpi_walk *w, const struct tpi_narrow *n, struct tp_err *err);
+/* by_row: in whole channels, where tpi_narrow_by_row; blocks are whole always.
+ */
+enum tp_status tpi_walk_open(struct tpi_walk *w, const struct tpi_narrow *n,
+    bool by_row, struct tp_err *err);
 /* *more = false at the end. */
 enum tp_status tpi_walk_next(
     struct tpi_walk *w, bool *more, struct tp_err *err);
@@ -103,7 +111,7 @@ enum tp_status tpi_fit_open(struct tpi_fit *f, const struct tpi_narrow *n,
     size_t n_groups, struct tp_err *err);
 void tpi_fit_close(struct tpi_fit *f);
 
-/* The scales of a chunk of blocks. TP_ERANGE: see tpi_fit_whole. */
+/* The scales of a chunk of whole groups. TP_ERANGE: see tpi_fit_whole. */
 enum tp_status tpi_fit_chunk(
     struct tpi_fit *f, const struct tpi_walk *w, struct tp_err *err);
 

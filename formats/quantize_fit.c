@@ -185,7 +185,7 @@ pass(struct tpi_fit *f, const struct tpi_narrow *n, bool is_first,
     struct tp_err *err)
 {
 	struct tpi_walk w;
-	enum tp_status rc = tpi_walk_open(&w, n, err);
+	enum tp_status rc = tpi_walk_open(&w, n, false, err);
 	bool more = true;
 
 	if (rc)

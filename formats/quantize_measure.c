@@ -14,26 +14,20 @@
  * they are collected here. Large: not for the stack.
  */
 struct measure {
-	const struct tpi_narrow *n;
+	struct tpi_narrow *n;
 	struct tp_quantized_item *item;
-	struct tpi_fit fit; /* of a chunk */
+	bool by_chunk;	    /* scales are chosen while elements are measured */
+	struct tpi_fit fit; /* of a chunk, if by_chunk */
 	size_t filled;
 	float before[CHUNK], after[CHUNK];
 	int8_t codes[CHUNK * sizeof(uint16_t)]; /* of casts: any dtype */
 };
 
-static const struct tp_compare_rule any;
-
-static enum tp_status
-flush(struct measure *m, struct tp_err *err)
+static void
+flush(struct measure *m)
 {
-	enum tp_status rc = TP_OK;
-
-	if (m->filled)
-		rc = tp_compare_add(&m->item->errors, &any, TP_DTYPE_F32,
-		    m->after, TP_DTYPE_F32, m->before, m->filled, err);
+	tp_compare_add_finite(&m->item->errors, m->after, m->before, m->filled);
 	m->filled = 0;
-	return rc;
 }
 
 /* There and back. */
@@ -51,19 +45,15 @@ cast(struct measure *m, const float *x, size_t n, float *y, struct tp_err *err)
 			TP_OVERFLOW_INF, 0, NULL, err);
 }
 
-/* n elements of the chunk from number i of it on. */
+/* y: what n elements of the chunk from number i on become. */
 static enum tp_status
-add_part(struct measure *m, const struct tpi_walk *w, size_t i, size_t n,
-    struct tp_err *err)
+there_and_back(struct measure *m, const struct tpi_walk *w, size_t i, size_t n,
+    float *y, struct tp_err *err)
 {
 	const struct tpi_narrow *narrow = m->n;
-	bool by_chunk = tpi_narrow_by_chunk(narrow);
-	const float *scale = by_chunk ? m->fit.scale : narrow->scale;
-	const int16_t *zero = by_chunk ? m->fit.zero : narrow->zero;
-	float *y = m->after + m->filled;
+	const float *scale = m->by_chunk ? m->fit.scale : narrow->scale;
+	const int16_t *zero = m->by_chunk ? m->fit.zero : narrow->zero;
 
-	memcpy(m->before + m->filled, w->x + i, n * sizeof(float));
-	m->filled += n;
 	if (tpi_narrow_casts(narrow))
 		return cast(m, w->x + i, n, y, err);
 	m->item->n_saturated += tp_quant_store(&narrow->groups, &narrow->grid,
@@ -82,11 +72,30 @@ add_chunk(struct measure *m, const struct tpi_walk *w, struct tp_err *err)
 	for (size_t i = 0; !rc && i < w->n_elems; i += n) {
 		n = w->n_elems - i < CHUNK - m->filled ? w->n_elems - i
 						       : CHUNK - m->filled;
-		rc = add_part(m, w, i, n, err);
-		if (!rc && m->filled == CHUNK)
-			rc = flush(m, err);
+		rc = there_and_back(m, w, i, n, m->after + m->filled, err);
+		if (!rc && n == CHUNK) {
+			tp_compare_add_finite(
+			    &m->item->errors, m->after, w->x + i, n);
+			continue;
+		}
+		memcpy(m->before + m->filled, w->x + i, n * sizeof(float));
+		m->filled += n;
+		if (m->filled == CHUNK)
+			flush(m);
 	}
 	return rc;
+}
+
+/* Those of channels are needed again, to write codes. */
+static void
+keep_scales(struct measure *m, const struct tpi_walk *w)
+{
+	size_t n = (size_t)w->n_groups;
+
+	memcpy(m->n->scale + w->first_group, m->fit.scale,
+	    n * sizeof(*m->n->scale));
+	memcpy(
+	    m->n->zero + w->first_group, m->fit.zero, n * sizeof(*m->n->zero));
 }
 
 /* What can be done with a chunk before its codes are known. */
@@ -96,9 +105,11 @@ prepare(struct measure *m, const struct tpi_walk *w, bool *nonfinite,
 {
 	enum tp_status rc = TP_OK;
 
-	if (tpi_narrow_by_chunk(m->n)) {
+	if (m->by_chunk) {
 		rc = tpi_fit_chunk(&m->fit, w, err);
 		*nonfinite = m->fit.nonfinite;
+		if (!rc && m->n->scale)
+			keep_scales(m, w);
 	} else if (tpi_narrow_casts(m->n)) {
 		rc = tpi_check_finite(w, err);
 		*nonfinite = rc != TP_OK;
@@ -112,7 +123,7 @@ walk(struct measure *m, struct tpi_walk *w, bool *nonfinite, struct tp_err *err)
 	enum tp_status rc = TP_OK;
 	bool more = true;
 
-	if (tpi_narrow_by_chunk(m->n))
+	if (m->by_chunk)
 		rc = tpi_fit_open(&m->fit, m->n, tpi_walk_max_groups(w), err);
 	while (!rc) {
 		rc = tpi_walk_next(w, &more, err);
@@ -122,7 +133,8 @@ walk(struct measure *m, struct tpi_walk *w, bool *nonfinite, struct tp_err *err)
 		if (!rc)
 			rc = add_chunk(m, w, err);
 	}
-	return rc ? rc : flush(m, err);
+	flush(m);
+	return rc;
 }
 
 static void
@@ -154,7 +166,7 @@ enum tp_status
 tpi_measure(struct tpi_narrow *n, struct tp_quantized_item *item,
     bool *nonfinite, struct tp_err *err)
 {
-	bool by_chunk = tpi_narrow_by_chunk(n);
+	bool by_row = tpi_narrow_by_row(n);
 	struct tpi_walk w = {.n = n};
 	struct measure *m;
 	enum tp_status rc = TP_OK;
@@ -166,15 +178,16 @@ tpi_measure(struct tpi_narrow *n, struct tp_quantized_item *item,
 		    "no memory to measure a tensor");
 	m->n = n;
 	m->item = item;
-	if (!by_chunk && !tpi_narrow_casts(n))
+	m->by_chunk = by_row || tpi_narrow_by_chunk(n);
+	if (!m->by_chunk && !tpi_narrow_casts(n))
 		rc = fit_whole(n, item, nonfinite, err);
 	if (!rc)
-		rc = tpi_walk_open(&w, n, err);
+		rc = tpi_walk_open(&w, n, by_row, err);
 	if (!rc)
 		rc = walk(m, &w, nonfinite, err);
-	if (!rc && by_chunk)
+	if (!rc && m->by_chunk)
 		note_fit(item, &m->fit);
-	if (by_chunk && m->fit.n_groups)
+	if (m->by_chunk && m->fit.n_groups)
 		tpi_fit_close(&m->fit);
 	item->n_groups = tpi_narrow_casts(n) ? 0 : n->groups.n_groups;
 	item->measured = !rc;

@@ -104,7 +104,7 @@ rank_groups(struct ranking *r, const struct tpi_narrow *n, uint64_t rank,
 		bool more = true;
 
 		memset(r->counts, 0, r->n_groups * DIGITS * sizeof(*r->counts));
-		rc = tpi_walk_open(&w, n, err);
+		rc = tpi_walk_open(&w, n, false, err);
 		if (rc)
 			return rc;
 		while (!rc && more) {

@@ -237,7 +237,7 @@ get_buffers(struct narrow_stream *s, struct tp_err *err)
 
 	s->max = TP_COMPARE_CHUNK;
 	if (s->part == TPI_CODES || by_chunk) {
-		rc = tpi_walk_open(&s->w, s->n, err);
+		rc = tpi_walk_open(&s->w, s->n, false, err);
 		if (rc)
 			return rc;
 		s->max = s->w.max;

@@ -22,10 +22,43 @@ element_of(const struct tp_quant_groups *g, uint64_t block)
 	return (row * g->size + at * g->block) * g->inner;
 }
 
+/* Groups that lie side by side in a block: one, if it is a channel. */
 static uint64_t
-count_blocks(const struct tp_quant_groups *g)
+groups_of_block(const struct tpi_walk *w)
 {
-	return g->inner ? g->n_groups / g->inner : 0;
+	return tpi_narrow_by_chunk(w->n) ? w->n->groups.inner : 1;
+}
+
+static uint64_t
+count_blocks(const struct tpi_walk *w)
+{
+	uint64_t n = groups_of_block(w);
+
+	return n ? w->n->groups.n_groups / n : 0;
+}
+
+/* Elements of a block, or of a channel: not more than were counted. */
+static uint64_t
+elems_of_block(const struct tp_quant_groups *g)
+{
+	return (g->block < g->size ? g->block : g->size) * g->inner;
+}
+
+static uint64_t
+most_elems(const struct tpi_narrow *n)
+{
+	uint64_t limit = n->max_memory / 32;
+
+	return limit > CHUNK ? limit : CHUNK;
+}
+
+bool
+tpi_narrow_by_row(const struct tpi_narrow *n)
+{
+	return !tpi_narrow_casts(n) && n->recipe.per == TP_PER_CHANNEL &&
+	       n->recipe.calibrate != TP_CALIBRATE_PERCENTILE &&
+	       n->groups.outer == 1 &&
+	       elems_of_block(&n->groups) <= most_elems(n);
 }
 
 /* How much is a chunk? */
@@ -33,15 +66,12 @@ static enum tp_status
 size_chunk(struct tpi_walk *w, struct tp_err *err)
 {
 	const struct tp_quant_groups *g = &w->n->groups;
-	uint64_t limit = w->n->max_memory / 32, elems;
+	uint64_t elems = elems_of_block(g);
 
 	w->max = CHUNK;
-	if (!tpi_narrow_by_chunk(w->n))
+	if (!w->whole_groups)
 		return TP_OK;
-	elems = g->block < g->size ? g->block : g->size;
-	/* Not more than all elements, which were counted. */
-	elems *= g->inner;
-	if (elems > CHUNK && elems > limit)
+	if (elems > most_elems(w->n))
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "tensor '%s': %" PRIu64
 		    " elements of one row of blocks do not fit into the memory "
@@ -55,19 +85,20 @@ size_chunk(struct tpi_walk *w, struct tp_err *err)
 size_t
 tpi_walk_max_groups(const struct tpi_walk *w)
 {
-	uint64_t n = w->blocks * w->n->groups.inner;
+	uint64_t n = w->blocks * groups_of_block(w);
 
 	return (size_t)(n < w->n->groups.n_groups ? n : w->n->groups.n_groups);
 }
 
 enum tp_status
-tpi_walk_open(
-    struct tpi_walk *w, const struct tpi_narrow *n, struct tp_err *err)
+tpi_walk_open(struct tpi_walk *w, const struct tpi_narrow *n, bool by_row,
+    struct tp_err *err)
 {
 	unsigned size = tp_dtype_bits(n->e->dtype) / 8;
 	enum tp_status rc;
 
-	*w = (struct tpi_walk){.n = n};
+	*w = (struct tpi_walk){
+	    .n = n, .whole_groups = by_row || tpi_narrow_by_chunk(n)};
 	rc = size_chunk(w, err);
 	if (rc)
 		return rc;
@@ -104,7 +135,7 @@ move_on(struct tpi_walk *w)
 	const struct tp_quant_groups *g = &w->n->groups;
 	uint64_t end, total;
 
-	if (!tpi_narrow_by_chunk(w->n)) {
+	if (!w->whole_groups) {
 		w->first = w->next;
 		w->n_elems = w->n->e->n_elems - w->next < CHUNK
 				 ? (size_t)(w->n->e->n_elems - w->next)
@@ -112,12 +143,12 @@ move_on(struct tpi_walk *w)
 		w->next += w->n_elems;
 		return;
 	}
-	total = count_blocks(g);
+	total = count_blocks(w);
 	end = total - w->next < w->blocks ? total : w->next + w->blocks;
 	w->first = element_of(g, w->next);
 	w->n_elems = (size_t)(element_of(g, end) - w->first);
-	w->first_group = w->next * g->inner;
-	w->n_groups = (end - w->next) * g->inner;
+	w->first_group = w->next * groups_of_block(w);
+	w->n_groups = (end - w->next) * groups_of_block(w);
 	w->next = end;
 }
 

@@ -21,7 +21,7 @@
 
 #include "banned.h"
 
-#define LANES 32
+#define LANES TPI_SUM_LANES
 
 /*
  * ---- the same bits ----

@@ -11,6 +11,9 @@
 /* A multiple of 8; all arrays of a block stay in the first-level cache. */
 #define TPI_PAIRS 512
 
+/* Number i of a block is added to sum i % this. */
+#define TPI_SUM_LANES 32
+
 struct tpi_side {
 	enum tp_dtype dtype;
 	const void *data;

@@ -16,8 +16,6 @@
 
 #include "banned.h"
 
-#define LANES 16
-
 TPI_INLINE float
 lesser(float a, float b)
 {
@@ -42,40 +40,46 @@ magnitude(float x)
 
 #define NOT_FINITE 0x7f800000u
 
+/*
+ * A float as an integer that ascends with it, so that the least of many can be
+ * found by vectors whatever the order. ~key is the magnitude of a negative one.
+ */
+TPI_INLINE int32_t
+key_of(float x)
+{
+	int32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+TPI_INLINE float
+float_of(int32_t key)
+{
+	int32_t bits = key < 0 ? key ^ 0x7fffffff : key;
+	float x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
 /* The range of all n; returns the bits of the largest magnitude. */
 TPI_CLONES
 static uint32_t
 range_of_run(const float *restrict x, size_t n, float *low, float *high)
 {
-	float lo[LANES], hi[LANES];
-	uint32_t top[LANES] = {0}, max = 0;
-	size_t i = 0;
+	int32_t lo = 0, hi = 0;
 
-	for (size_t k = 0; k < LANES; k++) {
-		lo[k] = *low;
-		hi[k] = *high;
-	}
-	for (; i + LANES <= n; i += LANES)
-		for (size_t k = 0; k < LANES; k++) {
-			uint32_t m = magnitude(x[i + k]);
+	for (size_t i = 0; i < n; i++) {
+		int32_t key = key_of(x[i]);
 
-			lo[k] = lesser(x[i + k], lo[k]);
-			hi[k] = greater(x[i + k], hi[k]);
-			top[k] = m > top[k] ? m : top[k];
-		}
-	for (; i < n; i++) {
-		uint32_t m = magnitude(x[i]);
-
-		lo[0] = lesser(x[i], lo[0]);
-		hi[0] = greater(x[i], hi[0]);
-		top[0] = m > top[0] ? m : top[0];
+		lo = key < lo ? key : lo;
+		hi = key > hi ? key : hi;
 	}
-	for (size_t k = 0; k < LANES; k++) {
-		*low = lesser(lo[k], *low);
-		*high = greater(hi[k], *high);
-		max = top[k] > max ? top[k] : max;
-	}
-	return max;
+	/* -0 is below 0 as a key only. */
+	*low = lesser(float_of(lo), *low);
+	*high = greater(float_of(hi), *high);
+	return (uint32_t)(~lo > hi ? ~lo : hi);
 }
 
 /* Each element widens the range of its own group. */

@@ -2,10 +2,11 @@
 /*
  * bench_model.c - make a safetensors file to measure with
  *
- *	bench_model OUTPUT MIB TENSORS
+ *	bench_model OUTPUT MIB TENSORS [COLUMNS]
  *
  * TENSORS float tensors of equal size, MIB in all, whose values are spread like
- * weights: mostly small, of both signs. The bytes are always the same.
+ * weights: mostly small, of both signs. They have one axis, or rows of COLUMNS.
+ * The bytes are always the same.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,24 +34,30 @@ next_value(uint64_t *state)
 }
 
 static int
-write_header(FILE *f, uint64_t nbytes, unsigned long n)
+write_header(FILE *f, uint64_t each, unsigned long n, uint64_t columns)
 {
-	uint64_t each = nbytes / n / 4 * 4, len;
-	size_t cap = n * 120 + 16;
+	uint64_t len;
+	size_t cap = n * 150 + 16;
 	char *text = malloc(cap);
 	uint8_t head[8];
+	char shape[48];
 	size_t at = 1;
 	int rc;
 
 	if (!text)
 		return -1;
 	text[0] = '{';
+	if (columns)
+		snprintf(shape, sizeof(shape), "%" PRIu64 ",%" PRIu64,
+		    each / 4 / columns, columns);
+	else
+		snprintf(shape, sizeof(shape), "%" PRIu64, each / 4);
 	for (unsigned long i = 0; i < n; i++)
 		at += (size_t)snprintf(text + at, cap - at,
 		    "%s\"model.layers.%07lu.weight\":{\"dtype\":\"F32\","
-		    "\"shape\":[%" PRIu64 "],\"data_offsets\":[%" PRIu64
-		    ",%" PRIu64 "]}",
-		    i ? "," : "", i, each / 4, i * each, (i + 1) * each);
+		    "\"shape\":[%s],\"data_offsets\":[%" PRIu64 ",%" PRIu64
+		    "]}",
+		    i ? "," : "", i, shape, i * each, (i + 1) * each);
 	text[at++] = '}';
 	while (at % 8)
 		text[at++] = ' ';
@@ -64,21 +71,26 @@ write_header(FILE *f, uint64_t nbytes, unsigned long n)
 int
 main(int argc, char **argv)
 {
-	uint64_t nbytes, state = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t nbytes, each, columns, state = UINT64_C(0x9e3779b97f4a7c15);
 	static uint8_t block[BLOCK];
 	unsigned long n;
 	FILE *f;
 
-	if (argc != 4)
+	if (argc < 4 || argc > 5)
 		return 2;
 	nbytes = strtoull(argv[2], NULL, 10) << 20;
 	n = strtoul(argv[3], NULL, 10);
+	columns = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+	if (n == 0 || nbytes / n < 4 * (columns + 1))
+		return 2;
+	each = columns ? nbytes / n / 4 / columns * columns * 4
+		       : nbytes / n / 4 * 4;
 	f = fopen(argv[1], "wb");
-	if (!f || n == 0 || write_header(f, nbytes, n)) {
+	if (!f || write_header(f, each, n, columns)) {
 		perror(argv[1]);
 		return 1;
 	}
-	nbytes = nbytes / n / 4 * 4 * n;
+	nbytes = each * n;
 	for (uint64_t at = 0; at < nbytes; at += BLOCK) {
 		uint64_t left = nbytes - at;
 

@@ -546,6 +546,51 @@ threads_and_pieces_change_nothing(void **state)
 	free(a);
 }
 
+/* The sums in their order, to the bit, at every length of a last block. */
+static void
+finite_pairs_give_the_same_figures(void **state)
+{
+	static const size_t sizes[] = {0, 1, 31, 32, 33, 511, 512, 513, 1500,
+	    TP_COMPARE_CHUNK - 1, TP_COMPARE_CHUNK, TP_COMPARE_CHUNK + 700,
+	    3 * TP_COMPARE_CHUNK + 45};
+	size_t most = 3 * TP_COMPARE_CHUNK + 45;
+	float *a = malloc(most * sizeof(*a)), *b = malloc(most * sizeof(*b));
+	uint64_t seed = 11;
+
+	(void)state;
+	assert_true(a && b);
+	for (size_t i = 0; i < most; i++) {
+		a[i] = ldexpf((float)(int32_t)random_next(&seed),
+		    (int)(random_next(&seed) % 200) - 150);
+		b[i] = random_next(&seed) % 4 ? a[i] * 1.01f : a[i];
+	}
+	a[700] = FLT_MAX;
+	b[700] = -FLT_MAX;
+	a[40] = 0x1p-149f;
+	b[40] = -0.0f;
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		struct tp_compare w = compare_f32(&exact, a, b, sizes[k]);
+		struct tp_compare c = {0};
+
+		tp_compare_add_finite(&c, a, b, sizes[k]);
+		assert_int_equal(c.n, w.n);
+		assert_int_equal(c.n_finite, w.n_finite);
+		assert_int_equal(c.worst, w.worst);
+#define SAME(field) assert_memory_equal(&c.field, &w.field, sizeof(c.field))
+		SAME(max_abs);
+		SAME(worst_a);
+		SAME(worst_b);
+		SAME(sum_abs);
+		SAME(sum_squares);
+		SAME(sum_squares_a);
+		SAME(sum_squares_b);
+		SAME(dot);
+#undef SAME
+	}
+	free(a);
+	free(b);
+}
+
 int
 main(void)
 {
@@ -561,6 +606,7 @@ main(void)
 	    cmocka_unit_test(same_bits_are_not_same_nan),
 	    cmocka_unit_test(what_follows_from_the_sums),
 	    cmocka_unit_test(threads_and_pieces_change_nothing),
+	    cmocka_unit_test(finite_pairs_give_the_same_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,9 +35,9 @@ enum tp_calibrate {
 };
 
 /*
- * The axis that those who use a weight in a graph that is kept make the best of:
- * of a Conv the first, of a MatMul's second operand the last, …; for blocks the
- * one that is summed over. Without a graph the first, for blocks the last.
+ * The axis that those who use a weight in a graph that is kept make the best
+ * of: of a Conv the first, of a MatMul's second operand the last, …; for blocks
+ * the one that is summed over. Without a graph the first, for blocks the last.
  */
 #define TP_AXIS_AUTO UINT_MAX
 
@@ -61,7 +61,8 @@ struct tp_quantized_item {
 	struct tp_recipe recipe;
 	bool widened; /* it was quantized and is f32 now */
 	bool measured;
-	struct tp_compare errors; /* b: the numbers before */
+	/* b: the numbers before; what tp_compare_add_finite fills. */
+	struct tp_compare errors;
 	uint64_t n_saturated;
 	uint64_t n_groups, n_zero_groups; /* scales; of them for zeros only */
 	float least_scale, most_scale;	  /* by magnitude */
@@ -69,8 +70,8 @@ struct tp_quantized_item {
 };
 
 /*
- * Fill in the recipe, which arrives as zeros, but for `why` where a graph that is
- * kept allows no scheme: then there must be none. A failure ends it all.
+ * Fill in the recipe, which arrives as zeros, but for `why` where a graph that
+ * is kept allows no scheme: then there must be none. A failure ends it all.
  */
 typedef enum tp_status tp_recipe_fn(void *ctx, const struct tp_reader *r,
     size_t entry, struct tp_recipe *recipe, struct tp_err *err);
@@ -88,10 +89,10 @@ struct tp_quantize_options {
 	 */
 	bool records;
 	/*
-	 * Change the model's ONNX graph, if it has one, so that it computes with
-	 * what is narrowed (or widened): nodes come in front of those that use
-	 * the weights (or go). The graph says what belongs together then, and
-	 * scales are f32. Else the graph is left out when anything changes.
+	 * Change the model's ONNX graph, if it has one, so that it computes
+	 * with what is narrowed (or widened): nodes come in front of those that
+	 * use the weights (or go). The graph says what belongs together then,
+	 * and scales are f32. Else the graph is left out when anything changes.
 	 */
 	bool keep_graph;
 	/*
