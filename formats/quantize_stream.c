@@ -4,8 +4,9 @@
  *
  *	stream of the entry -> chunk of f32 -> codes (int8) -> packed bytes
  *
- * Codes of 4 bits are packed in pairs; one that is left over at the end of a
- * chunk waits for the next.
+ * Where scales are known, codes are a cast, on several threads. Those of blocks
+ * are made chunk by chunk: of 4 bits they are packed in pairs, and one that is
+ * left over at the end of a chunk waits for the next.
  */
 #include "quantize.h"
 
@@ -148,18 +149,18 @@ static enum tp_status
 fill(struct narrow_stream *s, struct tp_err *err)
 {
 	const struct tpi_narrow *n = s->n;
-	bool more = true, by_chunk = tpi_narrow_by_chunk(n);
+	bool more = true;
 	enum tp_status rc;
 
 	s->n_out = s->out_pos = 0;
-	if (s->part != TPI_CODES && !by_chunk)
+	if (!tpi_narrow_by_chunk(n))
 		return fill_kept_groups(s, err);
 	rc = tpi_walk_next(&s->w, &more, err);
 	if (!rc && !more)
 		rc = tp_fail(err, TP_EIO, TP_NO_OFFSET,
 		    "tensor '%s': more bytes than elements",
 		    TP_BRIEF(n->e->name));
-	if (!rc && by_chunk)
+	if (!rc)
 		rc = tpi_fit_chunk(&s->fit, &s->w, err);
 	if (rc)
 		return rc;
@@ -167,8 +168,7 @@ fill(struct narrow_stream *s, struct tp_err *err)
 		return pack_groups(
 		    s, s->fit.scale, s->fit.zero, (size_t)s->w.n_groups, err);
 	tp_quant_store(&n->groups, &n->grid, s->w.first_group, s->w.first,
-	    s->w.x, s->w.n_elems, by_chunk ? s->fit.scale : n->scale,
-	    by_chunk ? s->fit.zero : n->zero, s->codes);
+	    s->w.x, s->w.n_elems, s->fit.scale, s->fit.zero, s->codes);
 	pack_codes(s, s->codes, s->w.n_elems);
 	return TP_OK;
 }
@@ -236,13 +236,11 @@ get_buffers(struct narrow_stream *s, struct tp_err *err)
 	enum tp_status rc = TP_OK;
 
 	s->max = TP_COMPARE_CHUNK;
-	if (s->part == TPI_CODES || by_chunk) {
+	if (by_chunk) {
 		rc = tpi_walk_open(&s->w, s->n, false, err);
 		if (rc)
 			return rc;
 		s->max = s->w.max;
-	}
-	if (by_chunk) {
 		rc = tpi_fit_open(
 		    &s->fit, s->n, tpi_walk_max_groups(&s->w), err);
 		if (rc)
@@ -257,6 +255,47 @@ get_buffers(struct narrow_stream *s, struct tp_err *err)
 	return TP_OK;
 }
 
+/* Two codes to a byte, the first in the low bits. */
+static void
+pack_pairs(uint8_t *to, const int8_t *codes, size_t n)
+{
+	for (size_t i = 0; i < n; i += 2) {
+		int high = i + 1 < n ? codes[i + 1] : 0;
+
+		to[i / 2] = (uint8_t)((codes[i] & 15) | (high & 15) << 4);
+	}
+}
+
+#define PART 2048
+
+/* Codes by scales that are known; ctx is the struct tpi_narrow. */
+static void
+store_codes(
+    const void *ctx, void *dst, const void *src, size_t n, uint64_t base)
+{
+	const struct tpi_narrow *narrow = ctx;
+	unsigned size = tp_dtype_bits(narrow->e->dtype) / 8;
+	bool pairs = tp_dtype_bits(narrow->recipe.scheme->dtype) == 4;
+	size_t part;
+
+	for (size_t i = 0; i < n; i += part) {
+		const uint8_t *at = (const uint8_t *)src + i * size;
+		int8_t codes[PART];
+		float x[PART];
+
+		part = n - i < PART ? n - i : PART;
+		/* To f32 with infinities nothing can fail. */
+		(void)!tp_convert(TP_DTYPE_F32, x, narrow->e->dtype, at, part,
+		    TP_OVERFLOW_INF, base + i, NULL, NULL);
+		tp_quant_store(&narrow->groups, &narrow->grid, 0, base + i, x,
+		    part, narrow->scale, narrow->zero,
+		    pairs ? codes : (int8_t *)dst + i);
+		if (pairs)
+			pack_pairs((uint8_t *)dst + i / 2, codes, part);
+	}
+}
+
+/* A cast, or codes by scales that are known. */
 static enum tp_status
 cast_stream(const struct tpi_narrow *n, unsigned n_threads,
     struct tp_stream **out, struct tp_err *err)
@@ -268,7 +307,9 @@ cast_stream(const struct tpi_narrow *n, unsigned n_threads,
 	    .overflow = TP_OVERFLOW_SATURATE,
 	    .n_threads = n_threads,
 	    .max_memory = n->max_memory / 4,
-	    .what = n->e->name};
+	    .what = n->e->name,
+	    .convert = tpi_narrow_casts(n) ? NULL : store_codes,
+	    .ctx = n};
 	enum tp_status rc = tp_stream_entry(n->r, n->entry, &inner, err);
 
 	return rc ? rc
@@ -283,7 +324,7 @@ tpi_narrow_stream(const struct tpi_narrow *n, enum tpi_narrow_part part,
 	enum tp_status rc;
 
 	*out = NULL;
-	if (tpi_narrow_casts(n))
+	if (part == TPI_CODES && !tpi_narrow_by_chunk(n))
 		return cast_stream(n, n_threads, out, err);
 	s = tp_mem_array(n->alloc, 1, sizeof(*s));
 	if (!s)

@@ -39,11 +39,14 @@ tpi_cast_bytes(const struct tpi_cast *cast, void *dst, void *src, size_t n,
     uint64_t base, struct tp_cast_stats *stats, struct tp_err *err)
 {
 	struct tp_err inner = TP_ERR_INIT;
-	enum tp_status rc;
+	enum tp_status rc = TP_OK;
 
 	swap_elements(cast->from, src, n);
-	rc = tp_convert(cast->to, dst, cast->from, src, n, cast->overflow, base,
-	    stats, &inner);
+	if (cast->convert)
+		cast->convert(cast->ctx, dst, src, n, base);
+	else
+		rc = tp_convert(cast->to, dst, cast->from, src, n,
+		    cast->overflow, base, stats, &inner);
 	if (rc)
 		return tp_fail(err, rc, TP_NO_OFFSET, "tensor '%s': %s",
 		    TP_BRIEF(cast->what), inner.msg);

@@ -31,6 +31,13 @@ struct tpi_cast {
 	uint64_t max_memory; /* for buffers; 0: 16 MiB */
 	struct tp_str what;  /* the tensor, for messages; borrowed */
 	struct tpi_cast_pool *pool; /* NULL: none */
+	/*
+	 * Not NULL: how n elements from number base on are converted, on any
+	 * thread, instead of by tp_convert.
+	 */
+	void (*convert)(const void *ctx, void *dst, const void *src, size_t n,
+	    uint64_t base);
+	const void *ctx;
 };
 
 /*
