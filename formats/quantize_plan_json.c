@@ -178,7 +178,7 @@ static enum tp_status
 read_recipe(const cJSON *object, const struct tp_entry *e, struct tp_recipe *p,
     struct tp_err *err)
 {
-	struct members m = {NULL};
+	struct members m = {.scheme = NULL};
 	enum tp_status rc = find_members(object, &m, e->name, err);
 	bool keep;
 
