@@ -99,47 +99,73 @@ end_container(struct tp_json *j, const char *bracket)
 	put_literal(j, bracket);
 }
 
-/* The escape of a control character, a quote or a backslash. */
+/* One unit of UTF-16 as \uNNNN. */
 static void
-put_escape(struct tp_json *j, unsigned char c)
+put_unit(struct tp_json *j, uint32_t unit)
 {
 	static const char hex[] = "0123456789abcdef";
+	char text[6] = {'\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15],
+	    hex[unit >> 4 & 15], hex[unit & 15]};
+
+	put(j, text, sizeof(text));
+}
+
+/* The escape of a hidden character, a quote or a backslash. */
+static void
+put_escape(struct tp_json *j, uint32_t code)
+{
 	static const char named[] = "\b\f\n\r\t\"\\";
 	static const char letter[] = "bfnrt\"\\";
-	const char *p = c ? strchr(named, c) : NULL;
-	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+	const char *p = code && code < 0x80 ? strchr(named, (int)code) : NULL;
 
 	if (p) {
-		text[1] = letter[p - named];
-		put(j, text, 2);
-		return;
+		put(j, (char[]){'\\', letter[p - named]}, 2);
+	} else if (code < 0x10000) {
+		put_unit(j, code);
+	} else {
+		put_unit(j, 0xd800 + ((code - 0x10000) >> 10));
+		put_unit(j, 0xdc00 + ((code - 0x10000) & 0x3ff));
 	}
-	put(j, text, 6);
+}
+
+/*
+ * JSON asks for an escape of controls below a blank, quotes and backslashes.
+ * What people may see on a terminal escapes all that is hidden, and the first
+ * half of "##", which CI systems obey where it is followed by a command.
+ */
+static bool
+needs_escape(const struct tp_json *j, struct tp_str s, size_t at, uint32_t code)
+{
+	if (code < 0x20 || code == '"' || code == '\\')
+		return true;
+	if (j->style != TP_JSON_PRETTY)
+		return false;
+	if (code == '#')
+		return at + 1 < s.len && s.s[at + 1] == '#';
+	return code >= 0x7f && tp_utf8_is_hidden(code);
 }
 
 static void
 put_string(struct tp_json *j, struct tp_str s)
 {
-	size_t run = 0, i = 0;
+	size_t run = 0, n;
 
 	put(j, "\"", 1);
-	while (i < s.len) {
-		unsigned char c = (unsigned char)s.s[i];
-		uint32_t code;
-		size_t n = 1;
+	for (size_t i = 0; i < s.len; i += n) {
+		uint32_t code = (unsigned char)s.s[i];
 
-		if (c >= 0x80)
+		n = 1;
+		if (code >= 0x80)
 			n = tp_utf8_decode(s.s + i, s.len - i, &code);
-		if (n && c >= 0x20 && c != '"' && c != '\\') {
-			i += n;
+		if (n && !needs_escape(j, s, i, code))
 			continue;
-		}
 		put(j, s.s + run, i - run);
 		if (n)
-			put_escape(j, c);
+			put_escape(j, code);
 		else
 			put_literal(j, "\xef\xbf\xbd");
-		run = ++i;
+		n = n ? n : 1;
+		run = i + n;
 	}
 	if (s.len)
 		put(j, s.s + run, s.len - run);

@@ -63,3 +63,45 @@ tp_utf8_check(const char *s, size_t n)
 	}
 	return n;
 }
+
+/*
+ * Categories Cc, Zl and Zp, Default_Ignorable_Code_Point of Unicode 15, the
+ * anchors of annotations (U+FFF9 on), and the noncharacters of the first plane;
+ * in order.
+ */
+static const struct range {
+	uint32_t first, last;
+} hidden[] = {
+    {0x0, 0x1f},
+    {0x7f, 0x9f},
+    {0xad, 0xad},
+    {0x34f, 0x34f},
+    {0x61c, 0x61c},
+    {0x115f, 0x1160},
+    {0x17b4, 0x17b5},
+    {0x180b, 0x180f},
+    {0x200b, 0x200f},
+    {0x2028, 0x202e},
+    {0x2060, 0x206f},
+    {0x3164, 0x3164},
+    {0xfdd0, 0xfdef},
+    {0xfe00, 0xfe0f},
+    {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb},
+    {0xfffe, 0xffff},
+    {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+};
+
+bool
+tp_utf8_is_hidden(uint32_t code)
+{
+	for (size_t i = 0;
+	     i < sizeof(hidden) / sizeof(hidden[0]) && code >= hidden[i].first;
+	     i++)
+		if (code <= hidden[i].last)
+			return true;
+	return false;
+}

@@ -50,6 +50,27 @@ names_are_escaped(void **state)
 	check_name(TP_STR("\xe2\x82"), 0, "\\xe2\\x82", 8);
 }
 
+/* What a runner of CI would obey, were it printed as it is. */
+static void
+commands_of_ci_are_escaped(void **state)
+{
+	(void)state;
+	check_name(TP_STR("::error::x"), 0, "\\x3a:error::x", 13);
+	check_name(TP_STR(" ::x"), 0, "\\x20::x", 7);
+	check_name(TP_STR("\xc2\xa0::x"), 0, "\\u00a0::x", 9);
+	check_name(
+	    TP_STR("a ##[x] ##vso[y]"), 0, "a \\x23#[x] \\x23#vso[y]", 22);
+	/* All else stays. */
+	check_name(
+	    TP_STR("aten::add ## #[x] : ::"), 0, "aten::add ## #[x] : ::", 22);
+	check_name(TP_STR(" a::b"), 0, " a::b", 5);
+	check_name(TP_STR(":"), 0, ":", 1);
+	check_name(TP_STR("###[x"), 0, "#\\x23#[x", 8);
+	assert_false(cli_name_is_plain(TP_STR("::x")));
+	assert_false(cli_name_is_plain(TP_STR("a##[")));
+	assert_true(cli_name_is_plain(TP_STR("a::x")));
+}
+
 static void
 columns_are_those_of_a_terminal(void **state)
 {
@@ -135,6 +156,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_are_escaped),
+	    cmocka_unit_test(commands_of_ci_are_escaped),
 	    cmocka_unit_test(columns_are_those_of_a_terminal),
 	    cmocka_unit_test(long_names_lose_their_middle),
 	    cmocka_unit_test(messages_keep_single_backslashes),

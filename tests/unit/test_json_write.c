@@ -130,6 +130,31 @@ both_styles(void **state)
 				 "}\n");
 }
 
+/* Exact in both styles; on a terminal nothing hidden is printed as it is. */
+static void
+hidden_characters(void **state)
+{
+	struct tp_json j;
+	struct text t;
+	const struct tp_str s = TP_STR("#1##\x7f\xc2\x9b"
+				       "1\xe2\x80\xae\xf3\xa0\x80\x81"
+				       "\xc3\xa9\xff");
+
+	(void)state;
+	begin(&j, &t, TP_JSON_COMPACT);
+	tp_json_str(&j, s);
+	assert_int_equal(tp_json_finish(&j), 0);
+	assert_string_equal(t.s, "\"#1##\x7f\xc2\x9b"
+				 "1\xe2\x80\xae\xf3\xa0\x80\x81"
+				 "\xc3\xa9\xef\xbf\xbd\"");
+	begin(&j, &t, TP_JSON_PRETTY);
+	tp_json_str(&j, s);
+	assert_int_equal(tp_json_finish(&j), 0);
+	assert_string_equal(t.s,
+	    "\"#1\\u0023#"
+	    "\\u007f\\u009b1\\u202e\\udb40\\udc01\xc3\xa9\xef\xbf\xbd\"\n");
+}
+
 static void
 integers_are_exact(void **state)
 {
@@ -294,6 +319,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(strings_are_escaped),
 	    cmocka_unit_test(both_styles),
+	    cmocka_unit_test(hidden_characters),
 	    cmocka_unit_test(integers_are_exact),
 	    cmocka_unit_test(reals_are_shortest),
 	    cmocka_unit_test(any_double_reads_back),

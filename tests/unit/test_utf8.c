@@ -102,6 +102,26 @@ the_first_wrong_byte_is_found(void **state)
 	assert_int_equal(tp_utf8_check(text, 9), 7);
 }
 
+/* Ends of the ranges that matter, and their neighbors. */
+static void
+what_is_hidden(void **state)
+{
+	static const uint32_t yes[] = {0, 9, 0x1b, 0x1f, 0x7f, 0x80, 0x9b, 0x9f,
+	    0xad, 0x61c, 0x115f, 0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f,
+	    0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066, 0x2069, 0x206f,
+	    0x3164, 0xfe0f, 0xfeff, 0xfff9, 0xfffb, 0xfffe, 0xffff, 0xe0001,
+	    0xe007f, 0xe0fff};
+	static const uint32_t no[] = {' ', '~', 0xa0, 0xac, 0xae, 0xe9, 0x61b,
+	    0x200a, 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0x6f22, 0xd7ff,
+	    0xe000, 0xfdf0, 0xfefe, 0xfffc, 0xfffd, 0x1f600, 0xe1000, 0x10ffff};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(tp_utf8_is_hidden(yes[i]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(tp_utf8_is_hidden(no[i]));
+}
+
 int
 main(void)
 {
@@ -109,6 +129,7 @@ main(void)
 	    cmocka_unit_test(every_code_point_decodes),
 	    cmocka_unit_test(other_bytes_are_refused),
 	    cmocka_unit_test(the_first_wrong_byte_is_found),
+	    cmocka_unit_test(what_is_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,14 +97,17 @@ static int
 complain(const struct parser *p, const char *what, const char *about,
     const char *why)
 {
-	fprintf(p->talk, "%s: %s", p->app->name, what);
+	fprintf(p->talk, "%s: ", p->app->name);
+	cli_put_text(p->talk, tp_str(what));
 	if (about) {
 		putc('\'', p->talk);
 		cli_put_text(p->talk, tp_str(about));
 		putc('\'', p->talk);
 	}
-	if (why)
-		fprintf(p->talk, ": %s", why);
+	if (why) {
+		fputs(": ", p->talk);
+		cli_put_text(p->talk, tp_str(why));
+	}
 	putc('\n', p->talk);
 	if (what == cli_no_memory || why == cli_no_memory)
 		return CLI_INPUT;

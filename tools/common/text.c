@@ -16,26 +16,6 @@ struct range {
 	uint32_t first, last;
 };
 
-/*
- * Characters that could deceive a reader or a terminal: controls, marks that
- * turn or isolate the direction of text, separators of lines, and characters
- * without a width. (U+200C and U+200D stay: words and emoji need them.)
- */
-static const struct range hidden[] = {
-    {0x0, 0x1f},
-    {0x7f, 0x9f},
-    {0xad, 0xad},
-    {0x61c, 0x61c},
-    {0x180e, 0x180e},
-    {0x200b, 0x200b},
-    {0x200e, 0x200f},
-    {0x2028, 0x202e},
-    {0x2060, 0x206f},
-    {0xfeff, 0xfeff},
-    {0xfff9, 0xfffb},
-    {0xe0001, 0xe0001},
-};
-
 /* Characters that a terminal draws over the one before them. */
 static const struct range combining[] = {
     {0x300, 0x36f},
@@ -47,12 +27,9 @@ static const struct range combining[] = {
     {0x94d, 0x94d},
     {0x1ab0, 0x1aff},
     {0x1dc0, 0x1dff},
-    {0x200c, 0x200d},
     {0x20d0, 0x20ff},
-    {0xfe00, 0xfe0f},
     {0xfe20, 0xfe2f},
     {0x1f3fb, 0x1f3ff},
-    {0xe0020, 0xe01ef},
 };
 
 /* Characters that take two columns. */
@@ -76,6 +53,17 @@ static const struct range wide[] = {
     {0x20000, 0x3fffd},
 };
 
+/* White space that is no control; runners of CI drop it before a command. */
+static const struct range blank[] = {
+    {0x20, 0x20},
+    {0xa0, 0xa0},
+    {0x1680, 0x1680},
+    {0x2000, 0x200a},
+    {0x202f, 0x202f},
+    {0x205f, 0x205f},
+    {0x3000, 0x3000},
+};
+
 static bool
 lies_in(const struct range *ranges, size_t n, uint32_t code)
 {
@@ -87,37 +75,68 @@ lies_in(const struct range *ranges, size_t n, uint32_t code)
 #define LIES_IN(ranges, code) \
 	lies_in((ranges), sizeof(ranges) / sizeof((ranges)[0]), (code))
 
-/*
- * One character of the n > 0 bytes at s, ready to print in piece. Returns how
- * many bytes it was and sets its columns.
- */
-static size_t
-take_piece(
-    const char *s, size_t n, bool prose, char piece[PIECE_SIZE], size_t *width)
+static bool
+has(struct tp_str text, size_t at, struct tp_str what)
 {
-	static const char letters[] = "abtnvfr"; /* 7 to 13 */
+	return text.len - at >= what.len &&
+	       !memcmp(text.s + at, what.s, what.len);
+}
+
+/*
+ * True if the character there must not be printed as it is because CI systems
+ * obey what they read: GitHub a line that begins with "::", it and Azure also
+ * "##[" and "##vso[" anywhere in one.
+ */
+static bool
+begins_command(struct tp_str text, size_t at)
+{
 	uint32_t code;
 	size_t len;
 
-	if (s[0] >= 0x20 && s[0] < 0x7f && (prose || s[0] != '\\')) {
-		piece[0] = s[0];
-		piece[1] = '\0';
-		*width = 1;
-		return 1;
-	}
-	len = tp_utf8_decode(s, n, &code);
+	if (has(text, at, TP_STR("##[")) || has(text, at, TP_STR("##vso[")))
+		return true;
+	if (at > 0)
+		return false;
+	while (at < text.len &&
+	       (len = tp_utf8_decode(text.s + at, text.len - at, &code)) &&
+	       LIES_IN(blank, code))
+		at += len;
+	return has(text, at, TP_STR("::"));
+}
+
+static void
+put_number_escape(char piece[PIECE_SIZE], uint32_t code)
+{
+	snprintf(piece, PIECE_SIZE,
+	    code < 0x80	     ? "\\x%02x"
+	    : code < 0x10000 ? "\\u%04x"
+			     : "\\U%08x",
+	    (unsigned)code);
+}
+
+/*
+ * One character of the text, which does not end at `at`, ready to print in
+ * piece. Returns how many bytes it was and sets its columns.
+ */
+static size_t
+take_piece(struct tp_str text, size_t at, bool prose, char piece[PIECE_SIZE],
+    size_t *width)
+{
+	static const char letters[] = "abtnvfr"; /* 7 to 13 */
+	const char *s = text.s + at;
+	uint32_t code;
+	size_t len = tp_utf8_decode(s, text.len - at, &code);
+
 	if (len == 0) {
 		snprintf(piece, PIECE_SIZE, "\\x%02x", (unsigned char)s[0]);
 		len = 1;
-	} else if (code == '\\') {
+	} else if (code == '\\' && !prose) {
 		memcpy(piece, "\\\\", 3);
-	} else if (code >= 7 && code <= 13 && code != 7 && code != 11) {
+	} else if (code >= 8 && code <= 13 && code != 11) {
 		snprintf(piece, PIECE_SIZE, "\\%c", letters[code - 7]);
-	} else if (code < 0x80) {
-		snprintf(piece, PIECE_SIZE, "\\x%02x", (unsigned)code);
-	} else if (LIES_IN(hidden, code)) {
-		snprintf(piece, PIECE_SIZE,
-		    code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+	} else if (tp_utf8_is_hidden(code) ||
+		   ((at == 0 || code == '#') && begins_command(text, at))) {
+		put_number_escape(piece, code);
 	} else {
 		memcpy(piece, s, len);
 		piece[len] = '\0';
@@ -136,7 +155,8 @@ is_plain(struct tp_str s, bool prose)
 {
 	for (size_t i = 0; i < s.len; i++)
 		if (s.s[i] < 0x20 || s.s[i] > 0x7e ||
-		    (s.s[i] == '\\' && !prose))
+		    (s.s[i] == '\\' && !prose) ||
+		    ((i == 0 || s.s[i] == '#') && begins_command(s, i)))
 			return false;
 	return true;
 }
@@ -151,7 +171,7 @@ full_width(struct tp_str name)
 	if (is_plain(name, false))
 		return name.len;
 	for (size_t i = 0; i < name.len; total += width)
-		i += take_piece(name.s + i, name.len - i, false, piece, &width);
+		i += take_piece(name, i, false, piece, &width);
 	return total;
 }
 
@@ -166,7 +186,7 @@ put_columns(FILE *out, struct tp_str name, size_t from, size_t to)
 	size_t at = 0, width, total = 0;
 
 	for (size_t i = 0; i < name.len && at < to; at += width) {
-		i += take_piece(name.s + i, name.len - i, false, piece, &width);
+		i += take_piece(name, i, false, piece, &width);
 		if (at < from || at + width > to)
 			continue;
 		fputs(piece, out);
@@ -182,8 +202,7 @@ cli_name_is_plain(struct tp_str name)
 	size_t width, len;
 
 	for (size_t i = 0; i < name.len; i += len) {
-		len =
-		    take_piece(name.s + i, name.len - i, false, piece, &width);
+		len = take_piece(name, i, false, piece, &width);
 		if (strlen(piece) != len || memcmp(piece, name.s + i, len))
 			return false;
 	}
@@ -229,7 +248,7 @@ cli_put_text(FILE *out, struct tp_str text)
 		return;
 	}
 	for (size_t i = 0; i < text.len;) {
-		i += take_piece(text.s + i, text.len - i, true, piece, &width);
+		i += take_piece(text, i, true, piece, &width);
 		fputs(piece, out);
 	}
 }

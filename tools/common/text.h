@@ -2,10 +2,11 @@
 /*
  * text.h - text from files, made fit for a terminal
  *
- * Nothing that came from a file is printed as it is. Control characters, line
- * and paragraph separators, invisible marks that turn the direction of text,
- * backslashes, and bytes that are not UTF-8 become \n, \t, \\, \xNN, \uNNNN.
- * What is printed is one line and can be turned back into the bytes.
+ * Nothing that came from a file is printed as it is. What tp_utf8_is_hidden
+ * names, backslashes, and bytes that are not UTF-8 become \n, \t, \\, \xNN,
+ * \uNNNN; so does a character of what a CI system would obey ("::" where a line
+ * begins, "##["). What is printed is one line and can be turned back into the
+ * bytes.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
@@ -16,6 +17,9 @@
 #include <stdio.h>
 
 #include "tp/error.h"
+
+/* Longer names are cut in text for people; JSON has them whole. */
+#define CLI_NAME_COLUMNS 240
 
 /*
  * The whole name, escaped; returns the columns it takes on a terminal. A name

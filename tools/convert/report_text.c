@@ -42,7 +42,7 @@ put_item(
 {
 	const struct tp_entry *e = it->source;
 
-	cli_put_name(out, it->name, 0);
+	cli_put_name(out, it->name, CLI_NAME_COLUMNS);
 	fputs("  ", out);
 	put_dtypes(out, it);
 	fprintf(out, "  %s  %s", TP_SHAPE_TEXT(e->shape, e->rank),
@@ -55,7 +55,7 @@ put_item(
 	}
 	if (tp_str_cmp(it->name, e->name)) {
 		fputs("  was ", out);
-		cli_put_name(out, e->name, 0);
+		cli_put_name(out, e->name, CLI_NAME_COLUMNS);
 	}
 	if (it->stats.n) {
 		fputs("  (", out);
@@ -68,7 +68,7 @@ put_item(
 static void
 put_cast(FILE *out, const struct tp_transfer_item *it)
 {
-	cli_put_name(out, it->name, 0);
+	cli_put_name(out, it->name, CLI_NAME_COLUMNS);
 	fputs(": ", out);
 	put_dtypes(out, it);
 	fputs(": ", out);
@@ -114,7 +114,7 @@ report_losses(FILE *out, const struct tp_transfer *t)
 
 		fprintf(out, "  %s: ", tp_loss_name(l->kind));
 		if (l->item != TP_NONE) {
-			cli_put_name(out, l->name, 0);
+			cli_put_name(out, l->name, CLI_NAME_COLUMNS);
 			fputs(": ", out);
 		}
 		cli_put_text(out, tp_str(l->why));

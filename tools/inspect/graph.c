@@ -8,8 +8,6 @@
 
 #include "text.h"
 
-#define NAME_MAX_COLUMNS 240
-
 static const char *const kinds[] = {
     [TP_ONNX_UNKNOWN] = "unknown",
     [TP_ONNX_TENSOR] = "tensor",
@@ -36,7 +34,7 @@ put_pair(const char *name, struct tp_str value)
 	if (!value.len)
 		return;
 	printf("%-17s  ", name);
-	cli_put_name(stdout, value, NAME_MAX_COLUMNS);
+	cli_put_name(stdout, value, CLI_NAME_COLUMNS);
 	putc('\n', stdout);
 }
 
@@ -59,7 +57,7 @@ put_model(const struct tp_onnx_summary *s)
 		printf("%-17s  ", i ? "" : "opsets");
 		cli_put_name(stdout,
 		    o->domain.len ? o->domain : TP_STR("ai.onnx"),
-		    NAME_MAX_COLUMNS);
+		    CLI_NAME_COLUMNS);
 		printf(" %" PRId64 "\n", o->version);
 	}
 	put_pair("producer", m->producer_name);
@@ -88,7 +86,7 @@ put_dims(const struct tp_onnx_value *v)
 		if (d->has_size)
 			printf("%" PRId64, d->size);
 		else if (d->param.len)
-			cli_put_name(stdout, d->param, NAME_MAX_COLUMNS);
+			cli_put_name(stdout, d->param, CLI_NAME_COLUMNS);
 		else
 			putc('?', stdout);
 	}
@@ -99,7 +97,7 @@ static void
 put_value(const struct tp_onnx_value *v)
 {
 	fputs("  ", stdout);
-	cli_put_name(stdout, v->name, NAME_MAX_COLUMNS);
+	cli_put_name(stdout, v->name, CLI_NAME_COLUMNS);
 	fputs("  ", stdout);
 	if (v->kind != TP_ONNX_TENSOR)
 		fputs(kinds[v->kind], stdout);
@@ -135,10 +133,10 @@ inspect_graph(struct inspect_file *f)
 
 		printf("  %8" PRIu64 "  ", op->count);
 		if (op->domain.len) {
-			cli_put_name(stdout, op->domain, NAME_MAX_COLUMNS);
+			cli_put_name(stdout, op->domain, CLI_NAME_COLUMNS);
 			putc('.', stdout);
 		}
-		cli_put_name(stdout, op->op_type, NAME_MAX_COLUMNS);
+		cli_put_name(stdout, op->op_type, CLI_NAME_COLUMNS);
 		putc('\n', stdout);
 	}
 	tp_onnx_summary_free(s);

@@ -15,7 +15,6 @@
 
 /* Alignment of the name column, and where names are cut. */
 #define NAME_COLUMN 60
-#define NAME_MAX_COLUMNS 240
 #define SHAPE_COLUMN 32
 
 struct columns {
@@ -70,7 +69,7 @@ measure_columns(const struct inspect_file *f)
 	for (size_t i = 0; i < f->n; i++) {
 		const struct tp_entry *e = inspect_entry(f, i);
 
-		widen(&c.name, cli_name_width(e->name, NAME_MAX_COLUMNS),
+		widen(&c.name, cli_name_width(e->name, CLI_NAME_COLUMNS),
 		    NAME_COLUMN);
 		widen(&c.dtype, tp_str(tp_dtype_name(e->dtype)).len, 16);
 		widen(&c.shape, inspect_sizes_width(e->shape, e->rank),
@@ -113,13 +112,13 @@ put_remarks(const struct inspect_file *f, const struct tp_entry *e)
 		fputs(", scale ", stdout);
 		cli_put_name(stdout,
 		    tp_reader_entry(f->r, e->quant->scale)->name,
-		    NAME_MAX_COLUMNS);
+		    CLI_NAME_COLUMNS);
 	}
 	if (e->quant && e->quant->zero_point != TP_NONE) {
 		fputs(", zero point ", stdout);
 		cli_put_name(stdout,
 		    tp_reader_entry(f->r, e->quant->zero_point)->name,
-		    NAME_MAX_COLUMNS);
+		    CLI_NAME_COLUMNS);
 	}
 	if (e->strides) {
 		fputs("  strides ", stdout);
@@ -168,7 +167,7 @@ put_line(const struct inspect_file *f, const struct tp_entry *e,
     const struct columns *c)
 {
 	const char *dtype = tp_dtype_name(e->dtype);
-	size_t width = cli_put_name(stdout, e->name, NAME_MAX_COLUMNS);
+	size_t width = cli_put_name(stdout, e->name, CLI_NAME_COLUMNS);
 
 	cli_put_spaces(stdout, (width < c->name ? c->name - width : 0) + 2);
 	fputs(dtype, stdout);

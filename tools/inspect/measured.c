@@ -15,7 +15,6 @@
 #include "text.h"
 
 #define NAME_COLUMN 44
-#define NAME_MAX_COLUMNS 240
 #define BAR 50
 
 /* The shortest of %.6g … %.17g would be noise here: six digits, always. */
@@ -125,7 +124,7 @@ put_tensor(
 		fputs(sha256_text(x->hash, text), stdout);
 		fputs("  ", stdout);
 	}
-	width = cli_put_name(stdout, e->name, NAME_MAX_COLUMNS);
+	width = cli_put_name(stdout, e->name, CLI_NAME_COLUMNS);
 	if (inspect_options.stats) {
 		cli_put_spaces(
 		    stdout, (width < column ? column - width : 0) + 2);

@@ -139,7 +139,7 @@ print_axis(const struct printer *p, unsigned axis, int64_t at)
 
 	if (axis == s->rank) {
 		putc('\'', p->out);
-		cli_put_name(p->out, p->a->items[at], 0);
+		cli_put_name(p->out, p->a->items[at], CLI_NAME_COLUMNS);
 		putc('\'', p->out);
 		return;
 	}

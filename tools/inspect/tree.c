@@ -226,15 +226,15 @@ put_label(const struct node *x, bool last)
 
 	if (last && x->tail && !x->entry)
 		text.len--;
-	return cli_put_name(stdout, text, 0);
+	return cli_put_name(stdout, text, CLI_NAME_COLUMNS);
 }
 
 /* A branch that stands for itself and the n_folded - 1 that follow it. */
 static size_t
 put_folded(const struct node *x, uint64_t n_folded, bool last)
 {
-	size_t width =
-	    cli_put_name(stdout, (struct tp_str){x->label.s, x->stem}, 0);
+	size_t width = cli_put_name(
+	    stdout, (struct tp_str){x->label.s, x->stem}, CLI_NAME_COLUMNS);
 
 	width += (size_t)printf("{%" PRIu64 "..%" PRIu64 "}", x->number,
 	    x->number + (n_folded - 1));
@@ -265,7 +265,10 @@ put_branch(const struct tree *t, size_t i, uint64_t n_folded, uint64_t times,
 	while (chain) {
 		x = &t->nodes[x->first];
 		chain = !x->entry && x->n_children == 1;
-		width += put_label(x, !chain);
+		if (width < CLI_NAME_COLUMNS)
+			width += put_label(x, !chain);
+		else if (!chain)
+			fputs("...", stdout);
 	}
 	cli_put_spaces(
 	    stdout, (width < NAME_COLUMN ? NAME_COLUMN - width : 0) + 2);

@@ -18,7 +18,6 @@
 #include "strings.h"
 #include "text.h"
 
-#define NAME_MAX_COLUMNS 240
 #define PIECE 512 /* elements that go to JSON at a time */
 
 /* One argument, resolved: elements in memory, and which of them. */
@@ -162,7 +161,7 @@ inspect_values(struct inspect_file *f)
 			putc('\n', stdout);
 		if (list->n > 1) {
 			cli_put_name(stdout, tp_str(list->items[i].text),
-			    NAME_MAX_COLUMNS);
+			    CLI_NAME_COLUMNS);
 			fputs(":\n", stdout);
 		}
 		if (!open_values(f, list->items[i].text, &v, &err))

@@ -30,7 +30,7 @@ put_item(FILE *out, const struct tp_reader *r,
 	const struct tp_entry *e = tp_reader_entry(r, item->source);
 	const struct gate *hit;
 
-	cli_put_name(out, item->name, 0);
+	cli_put_name(out, item->name, CLI_NAME_COLUMNS);
 	fprintf(out, "  %s %s  ", tp_dtype_name(e->dtype),
 	    TP_SHAPE_TEXT(e->shape, e->rank));
 	if (item->widened) {
@@ -40,10 +40,11 @@ put_item(FILE *out, const struct tp_reader *r,
 		return;
 	}
 	if (!item->recipe.scheme) {
-		fprintf(out, "%s: %s\n",
-		    item->nbytes_before && !item->nbytes_after ? "dropped"
-							       : "kept",
-		    item->recipe.why);
+		fputs(item->nbytes_before && !item->nbytes_after ? "dropped: "
+								 : "kept: ",
+		    out);
+		cli_put_text(out, tp_str(item->recipe.why));
+		putc('\n', out);
 		return;
 	}
 	put_recipe(out, &item->recipe);
@@ -58,8 +59,10 @@ put_item(FILE *out, const struct tp_reader *r,
 	fprintf(out, "  %s", CLI_HUMAN(item->nbytes_before));
 	fprintf(out, " -> %s", CLI_HUMAN(item->nbytes_after));
 	hit = gates_hit(gates, item);
-	if (hit)
-		fprintf(out, "  FAILS %s", hit->text);
+	if (hit) {
+		fputs("  FAILS ", out);
+		cli_put_text(out, tp_str(hit->text));
+	}
 	putc('\n', out);
 }
 

@@ -330,7 +330,7 @@ static void
 put_line(const char *kind, struct tp_str name, const char *text)
 {
 	printf("%s: ", kind);
-	cli_put_name(stdout, name, 0);
+	cli_put_name(stdout, name, CLI_NAME_COLUMNS);
 	if (text) {
 		fputs(": ", stdout);
 		cli_put_text(stdout, tp_str(text));

@@ -221,7 +221,7 @@ put_row(FILE *out, const struct verdict_item *item)
 	    verdict_status_name(item->status), c->max_abs, c->max_rel,
 	    c->max_ulp, tp_compare_mean_abs(c), tp_compare_rms(c),
 	    tp_compare_cosine(c), tp_compare_sqnr(c), c->n_over);
-	cli_put_name(out, item->name, 0);
+	cli_put_name(out, item->name, CLI_NAME_COLUMNS);
 	putc('\n', out);
 }
 

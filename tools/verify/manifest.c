@@ -345,7 +345,7 @@ put_verdict(const struct verdict *v)
 		if (item->status == VERDICT_EQUAL && !cli_common.verbose)
 			continue;
 		printf("%s: ", report_status_name(v, item->status));
-		cli_put_name(stdout, item->name, 0);
+		cli_put_name(stdout, item->name, CLI_NAME_COLUMNS);
 		if (item->status == VERDICT_NOT_COMPARED && item->reason) {
 			fputs(": ", stdout);
 			cli_put_text(stdout, tp_str(item->reason));

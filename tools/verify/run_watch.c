@@ -87,7 +87,8 @@ print_strings(
 	numbers = tp_tensor_data(packed);
 	for (uint64_t i = 0; i < n && i < MOST; i++) {
 		fputs(i ? " '" : "'", out);
-		cli_put_name(out, tp_strings_at(strings, numbers[i]), 0);
+		cli_put_name(
+		    out, tp_strings_at(strings, numbers[i]), CLI_NAME_COLUMNS);
 		putc('\'', out);
 	}
 	if (n > MOST)
@@ -138,11 +139,11 @@ put_node(FILE *out, const struct tp_watched *w)
 	const struct tp_node *node = w->node;
 
 	if (w->scope.len) {
-		cli_put_name(out, w->scope, 0);
+		cli_put_name(out, w->scope, CLI_NAME_COLUMNS);
 		fputs(": ", out);
 	}
 	fprintf(out, "%zu ", w->index);
-	cli_put_name(out, node->op, 0);
+	cli_put_name(out, node->op, CLI_NAME_COLUMNS);
 	if (node->name.len) {
 		fputs(" '", out);
 		cli_put_name(out, node->name, 60);
@@ -213,7 +214,7 @@ print_outputs(
 	for (size_t i = 0; i < seen->node->n_outputs; i++) {
 		if (!seen->node->outputs[i].len)
 			continue;
-		cli_put_name(out, seen->node->outputs[i], 0);
+		cli_put_name(out, seen->node->outputs[i], CLI_NAME_COLUMNS);
 		fputs(":\n", out);
 		run_print_value(out, &seen->outputs[i], strings);
 	}

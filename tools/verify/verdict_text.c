@@ -10,10 +10,10 @@
 static void
 put_item(FILE *out, const struct verdict_item *item)
 {
-	cli_put_name(out, item->name, 0);
+	cli_put_name(out, item->name, CLI_NAME_COLUMNS);
 	if (item->other_name.s) {
 		fputs(" (", out);
-		cli_put_name(out, item->other_name, 0);
+		cli_put_name(out, item->other_name, CLI_NAME_COLUMNS);
 		putc(')', out);
 	}
 	fprintf(out, ": %s", verdict_status_name(item->status));
@@ -35,7 +35,7 @@ verdict_put_items(FILE *out, const struct verdict *v)
 		if (!fine || cli_common.verbose)
 			put_item(out, item);
 		if (item->warning && !cli_common.quiet) {
-			cli_put_name(out, item->name, 0);
+			cli_put_name(out, item->name, CLI_NAME_COLUMNS);
 			fputs(": warning: ", out);
 			cli_put_text(out, tp_str(item->warning));
 			putc('\n', out);

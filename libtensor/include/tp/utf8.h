@@ -22,4 +22,11 @@ TP_API size_t tp_utf8_check(const char *s, size_t n);
  */
 TP_API size_t tp_utf8_decode(const char *s, size_t n, uint32_t *code);
 
+/*
+ * True for a character that could deceive a reader or a terminal: controls,
+ * marks that turn or isolate the direction of text, separators of lines, what
+ * has no width and shows nothing, and what is no character at all.
+ */
+TP_API bool tp_utf8_is_hidden(uint32_t code);
+
 #endif
