@@ -76,15 +76,19 @@ pack_codes(struct narrow_stream *s, const int8_t *codes, size_t n)
 	if (s->part == TPI_ZEROS)
 		is_last = s->next == s->n->groups.n_groups;
 	s->n_out = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (!s->has_left) {
-			s->left = codes[i];
-			s->has_left = true;
-			continue;
-		}
-		s->out[s->n_out++] =
-		    (uint8_t)((s->left & 15) | (codes[i] & 15) << 4);
+	if (s->has_left && n > 0) {
+		const int8_t pair[2] = {s->left, *codes++};
+
+		tp_quant_pack(pair, 2, s->out);
 		s->has_left = false;
+		s->n_out = 1;
+		n--;
+	}
+	tp_quant_pack(codes, n / 2 * 2, s->out + s->n_out);
+	s->n_out += n / 2;
+	if (n % 2) {
+		s->left = codes[n - 1];
+		s->has_left = true;
 	}
 	if (s->has_left && is_last)
 		s->out[s->n_out++] = (uint8_t)(s->left & 15);
@@ -255,17 +259,6 @@ get_buffers(struct narrow_stream *s, struct tp_err *err)
 	return TP_OK;
 }
 
-/* Two codes to a byte, the first in the low bits. */
-static void
-pack_pairs(uint8_t *to, const int8_t *codes, size_t n)
-{
-	for (size_t i = 0; i < n; i += 2) {
-		int high = i + 1 < n ? codes[i + 1] : 0;
-
-		to[i / 2] = (uint8_t)((codes[i] & 15) | (high & 15) << 4);
-	}
-}
-
 #define PART 2048
 
 /* Codes by scales that are known; ctx is the struct tpi_narrow. */
@@ -291,7 +284,7 @@ store_codes(
 		    part, narrow->scale, narrow->zero,
 		    pairs ? codes : (int8_t *)dst + i);
 		if (pairs)
-			pack_pairs((uint8_t *)dst + i / 2, codes, part);
+			tp_quant_pack(codes, part, (uint8_t *)dst + i / 2);
 	}
 }
 

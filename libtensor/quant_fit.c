@@ -123,20 +123,32 @@ tp_quant_group_of(const struct tp_quant_groups *g, uint64_t elem)
  * ---- a scale for a range ----
  */
 
+/* The f16 nearest to f, which is not negative; the largest if f is beyond. */
+static float
+round_half(float f)
+{
+	uint32_t bits;
+
+	if (f >= 65504)
+		return 65504;
+	if (f < 0x1p-14f)
+		return rintf(f * 0x1p24f) * 0x1p-24f;
+	/* 13 bits of the significand go, to nearest even. */
+	memcpy(&bits, &f, sizeof(bits));
+	bits = (bits + 0xfff + (bits >> 13 & 1)) & ~(uint32_t)0x1fff;
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
 /* The nearest number that the scale's dtype has, not 0 and not infinite. */
 static float
 round_scale(enum tp_dtype dtype, double s)
 {
 	float f = (float)s;
-	uint16_t half;
 
 	if (dtype != TP_DTYPE_F16)
 		return f > 0 ? f : 0x1p-149f;
-	/* The conversion of one number to f16 that saturates cannot fail. */
-	if (tp_convert(TP_DTYPE_F16, &half, TP_DTYPE_F32, &f, 1,
-		TP_OVERFLOW_SATURATE, 0, NULL, NULL))
-		return 1;
-	f = (float)tp_load_f64(TP_DTYPE_F16, &half, 0);
+	f = round_half(f);
 	return f > 0 ? f : 0x1p-24f;
 }
 

@@ -28,6 +28,9 @@ greater(float a, float b)
 	return a > b ? a : b;
 }
 
+/* A count of 32 bits lasts for this many. */
+#define MAX_RUN ((size_t)1 << 30)
+
 /* The bits of |x|: those of an infinity or more are no number. */
 TPI_INLINE uint32_t
 magnitude(float x)
@@ -63,10 +66,26 @@ float_of(int32_t key)
 	return x;
 }
 
+/*
+ * Whole blocks one after the other from an element on, where blocks divide the
+ * rows of the last axis: loops over them need not ask which group comes next.
+ */
+static size_t
+count_blocks(const struct tp_quant_groups *g, uint64_t first, size_t n)
+{
+	bool in_line = g->inner == 1 && !tpi_quant_is_channel(g) &&
+		       g->block <= MAX_RUN && g->size % g->block == 0 &&
+		       first % g->block == 0;
+
+	return in_line ? n / (size_t)g->block : 0;
+}
+
+/* Most blocks are of 32: then loops over them have no ends to look after. */
+#define COMMON_BLOCK 32
+
 /* The range of all n; returns the bits of the largest magnitude. */
-TPI_CLONES
-static uint32_t
-range_of_run(const float *restrict x, size_t n, float *low, float *high)
+TPI_INLINE uint32_t
+range_of(const float *restrict x, size_t n, float *low, float *high)
 {
 	int32_t lo = 0, hi = 0;
 
@@ -80,6 +99,33 @@ range_of_run(const float *restrict x, size_t n, float *low, float *high)
 	*low = lesser(float_of(lo), *low);
 	*high = greater(float_of(hi), *high);
 	return (uint32_t)(~lo > hi ? ~lo : hi);
+}
+
+TPI_CLONES
+static uint32_t
+range_of_run(const float *restrict x, size_t n, float *low, float *high)
+{
+	return range_of(x, n, low, high);
+}
+
+/* How many blocks are finite, from the first on. */
+TPI_CLONES
+static size_t
+range_of_blocks(const float *restrict x, size_t n_blocks, size_t block,
+    float *restrict low, float *restrict high)
+{
+	uint32_t max;
+
+	for (size_t b = 0; b < n_blocks; b++) {
+		if (block == COMMON_BLOCK)
+			max = range_of(x + b * COMMON_BLOCK, COMMON_BLOCK,
+			    low + b, high + b);
+		else
+			max = range_of(x + b * block, block, low + b, high + b);
+		if (max >= NOT_FINITE)
+			return b;
+	}
+	return n_blocks;
 }
 
 /* Each element widens the range of its own group. */
@@ -104,9 +150,17 @@ size_t
 tp_quant_range_add(const struct tp_quant_groups *g, uint64_t first_group,
     uint64_t first, const float *x, size_t n, float *low, float *high)
 {
+	size_t n_blocks = count_blocks(g, first, n), i = 0;
 	struct tpi_quant_run run;
 
-	for (size_t i = 0; i < n; i += run.n) {
+	if (n_blocks) {
+		size_t at = (size_t)(tp_quant_group_of(g, first) - first_group);
+
+		i = (size_t)g->block * range_of_blocks(x, n_blocks,
+					   (size_t)g->block, low + at,
+					   high + at);
+	}
+	for (; i < n; i += run.n) {
 		size_t at;
 		uint32_t max;
 
@@ -175,8 +229,23 @@ store_side_by_side(struct limits limits, const float *x, size_t n,
 	return store(false, limits, x, n, scale, zero, codes);
 }
 
-/* A count of 32 bits lasts for this many. */
-#define MAX_RUN ((size_t)1 << 30)
+TPI_CLONES
+static uint64_t
+store_blocks(struct limits limits, const float *x, size_t n_blocks,
+    size_t block, const float *scale, const int16_t *zero, int8_t *codes)
+{
+	uint64_t n_beyond = 0;
+
+	for (size_t b = 0; b < n_blocks; b++)
+		if (block == COMMON_BLOCK)
+			n_beyond += store(true, limits, x + b * COMMON_BLOCK,
+			    COMMON_BLOCK, scale + b, zero + b,
+			    codes + b * COMMON_BLOCK);
+		else
+			n_beyond += store(true, limits, x + b * block, block,
+			    scale + b, zero + b, codes + b * block);
+	return n_beyond;
+}
 
 uint64_t
 tp_quant_store(const struct tp_quant_groups *g,
@@ -186,9 +255,17 @@ tp_quant_store(const struct tp_quant_groups *g,
 {
 	const struct limits limits = {grid->lowest, grid->highest};
 	struct tpi_quant_run run;
+	size_t n_blocks = count_blocks(g, first, n), i = 0;
 	uint64_t n_beyond = 0;
 
-	for (size_t i = 0; i < n; i += run.n) {
+	if (n_blocks) {
+		size_t at = (size_t)(tp_quant_group_of(g, first) - first_group);
+
+		n_beyond = store_blocks(limits, x, n_blocks, (size_t)g->block,
+		    scale + at, zero + at, codes);
+		i = n_blocks * (size_t)g->block;
+	}
+	for (; i < n; i += run.n) {
 		size_t at;
 
 		run = tpi_quant_run_at(
@@ -239,14 +316,39 @@ load_side_by_side(bool is_signed, const int8_t *codes, size_t n,
 		load(false, false, codes, n, scale, zero, x);
 }
 
+TPI_CLONES
+static void
+load_blocks(bool is_signed, const int8_t *codes, size_t n_blocks, size_t block,
+    const float *scale, const int16_t *zero, float *x)
+{
+	for (size_t b = 0; b < n_blocks; b++) {
+		size_t at = b * block;
+
+		if (is_signed && block == COMMON_BLOCK)
+			load(true, true, codes + at, COMMON_BLOCK, scale + b,
+			    zero + b, x + at);
+		else
+			load(true, is_signed, codes + at, block, scale + b,
+			    zero + b, x + at);
+	}
+}
+
 void
 tp_quant_load(const struct tp_quant_groups *g, bool is_signed,
     uint64_t first_group, uint64_t first, const int8_t *codes, size_t n,
     const float *scale, const int16_t *zero, float *x)
 {
+	size_t n_blocks = count_blocks(g, first, n), i = 0;
 	struct tpi_quant_run run;
 
-	for (size_t i = 0; i < n; i += run.n) {
+	if (n_blocks) {
+		size_t at = (size_t)(tp_quant_group_of(g, first) - first_group);
+
+		load_blocks(is_signed, codes, n_blocks, (size_t)g->block,
+		    scale + at, zero + at, x);
+		i = n_blocks * (size_t)g->block;
+	}
+	for (; i < n; i += run.n) {
 		size_t at;
 
 		run = tpi_quant_run_at(g, first + i, n - i);
@@ -254,4 +356,21 @@ tp_quant_load(const struct tp_quant_groups *g, bool is_signed,
 		(run.side_by_side ? load_side_by_side : load_run)(
 		    is_signed, codes + i, run.n, scale + at, zero + at, x + i);
 	}
+}
+
+TPI_CLONES
+static void
+pack_pairs(const int8_t *restrict codes, size_t n_pairs, uint8_t *restrict out)
+{
+	for (size_t i = 0; i < n_pairs; i++)
+		out[i] = (uint8_t)((codes[2 * i] & 15) | (codes[2 * i + 1] & 15)
+							     << 4);
+}
+
+void
+tp_quant_pack(const int8_t *codes, size_t n, uint8_t *out)
+{
+	pack_pairs(codes, n / 2, out);
+	if (n % 2)
+		out[n / 2] = (uint8_t)(codes[n - 1] & 15);
 }

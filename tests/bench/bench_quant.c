@@ -98,15 +98,6 @@ end_job(struct job *j)
 	free(j->zero);
 }
 
-static void
-convert(
-    enum tp_dtype to, void *out, enum tp_dtype from, const void *in, size_t n)
-{
-	if (tp_convert(
-		to, out, from, in, n, TP_OVERFLOW_SATURATE, 0, NULL, NULL))
-		abort();
-}
-
 /* Scales of the groups of a piece. */
 static void
 fit_piece(struct job *j, size_t first, size_t n_groups, uint64_t first_group)
@@ -131,7 +122,9 @@ run_job(void *ctx)
 	bool packed = tp_dtype_bits(s->dtype) < 8;
 
 	if (s->scale == TP_DTYPE_NONE) {
-		convert(s->dtype, j->out, TP_DTYPE_F32, j->x, N);
+		if (tp_convert(s->dtype, j->out, TP_DTYPE_F32, j->x, N,
+			TP_OVERFLOW_SATURATE, 0, NULL, NULL))
+			abort();
 		return;
 	}
 	for (size_t first = 0; first < N; first += PIECE) {
@@ -142,8 +135,7 @@ run_job(void *ctx)
 		tp_quant_store(&j->groups, &j->grid, group, first, j->x + first,
 		    PIECE, j->scale, j->zero, codes);
 		if (packed)
-			convert(s->dtype, j->out + first / 2, TP_DTYPE_I8,
-			    codes, PIECE);
+			tp_quant_pack(codes, PIECE, j->out + first / 2);
 	}
 }
 

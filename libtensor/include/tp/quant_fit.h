@@ -141,4 +141,7 @@ TP_API void tp_quant_load(const struct tp_quant_groups *g, bool is_signed,
     uint64_t first_group, uint64_t first, const int8_t *codes, size_t n,
     const float *scale, const int16_t *zero, float *x);
 
+/* Codes of 4 bits, two to a byte, the first in the low bits. */
+TP_API void tp_quant_pack(const int8_t *codes, size_t n, uint8_t *out);
+
 #endif
