@@ -13,7 +13,7 @@
 #include "tp/onnx_program.h"
 
 #define MAX_VALUES 16
-#define MAX_BYTES ((size_t)16 << 20)
+#define MAX_BYTES ((size_t)2 << 20)
 
 /* An allocator that has no more than MAX_BYTES. */
 static size_t n_given;
