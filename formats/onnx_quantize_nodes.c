@@ -216,7 +216,7 @@ narrow(struct tpi_onnx_edit *e, struct tpi_onnx_narrowed *item,
 	case TPI_EXPAND_CAST:
 		return add_cast(&x, x.local, "_dequantized", output, err);
 	}
-	return rc;
+	return TP_OK;
 }
 
 struct rename {

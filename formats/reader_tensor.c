@@ -33,8 +33,8 @@ may_map(const struct tp_reader *r, const struct tp_entry *e)
 
 	return !(r->flags & TP_OPEN_NO_MMAP) && !e->sparse &&
 	       info->encoding == TP_ENC_RAW && e->n_elems > 0 &&
-	       e->nbytes >= r->map_from &&
-	       info->offset % size == 0 && (size == 1 || tp_host_is_little());
+	       e->nbytes >= r->map_from && info->offset % size == 0 &&
+	       (size == 1 || tp_host_is_little());
 }
 
 static enum tp_status

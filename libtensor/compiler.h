@@ -16,8 +16,8 @@
  * functions before the loader is done. TP_ONE_MACHINE leaves everything to the
  * compiler's -march.
  */
-#if !defined(TP_ONE_MACHINE) && defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
-    defined(__GLIBC__) && defined(__OPTIMIZE__) &&                     \
+#if !defined(TP_ONE_MACHINE) && defined(__GNUC__) && !defined(__clang__) && \
+    defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) &&   \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TPI_CLONES      \
 	__attribute__(( \
@@ -30,8 +30,8 @@
  * TPI_WIDE before a function makes it one for machines with 32 registers of 64
  * bytes; call it only where TPI_HAS_WIDE.
  */
-#if !defined(TP_ONE_MACHINE) && defined(__GNUC__) && \
-    defined(__x86_64__) && defined(__OPTIMIZE__)
+#if !defined(TP_ONE_MACHINE) && defined(__GNUC__) && defined(__x86_64__) && \
+    defined(__OPTIMIZE__)
 #define TPI_WIDE __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
 #define TPI_HAS_WIDE                              \
 	(__builtin_cpu_supports("avx512f") &&     \

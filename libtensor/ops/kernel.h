@@ -102,8 +102,8 @@ tpi_cut(double x)
 }
 
 /*
- * Machines disagree on the sign and the payload of the NaN that 0 / 0 is, or one
- * of two NaN. Results have one NaN: quiet, positive, the rest of it zero.
+ * Machines disagree on the sign and the payload of the NaN that 0 / 0 is, or
+ * one of two NaN. Results have one NaN: quiet, positive, the rest of it zero.
  */
 TPI_INLINE float
 tpi_one_nan_f32(float x)

@@ -103,6 +103,7 @@ fault() {
 	fault_before=$(state)
 	n_faults=$((n_faults + 1))
 	fault_status=0
+	# shellcheck disable=SC2086 # words
 	with "$1" "$2" "$3" $command >stdout 2>stderr || fault_status=$?
 	judge "$fault_status" "$fault_before" "$fault_where"
 	if [ "$1" = malloc ] && [ "$(n_held)" -gt "$held" ]; then
@@ -133,6 +134,7 @@ job() {
 	for call in malloc open read pread mmap write copy_file_range fsync \
 	    rename ftruncate close; do
 		start none
+		# shellcheck disable=SC2086 # words
 		with "$call" 0 none $command >/dev/null 2>&1
 		held=$(n_held) most=$(n_calls)
 		n=0
