@@ -6,6 +6,7 @@
 here=$(dirname "$(realpath "$0")")
 . "$here/lib.sh"
 
+# shellcheck disable=SC2154 # lib.sh sets it
 bench_quant "$word" || missed=1
 
 # At least four times as fast as numpy, where that is installed.
