@@ -55,3 +55,14 @@ tpi_advise_sequential(int fd)
 {
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
+
+int
+tpi_open_nameless(const char *folder)
+{
+#ifdef O_TMPFILE
+	return open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+#else
+	(void)folder;
+	return -1;
+#endif
+}

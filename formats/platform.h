@@ -23,6 +23,13 @@ int64_t tpi_copy_range(int in, uint64_t in_offset, int out, uint64_t out_offset,
 /* Lock an open file for this open description; false if another holds it. */
 bool tpi_lock_file(int fd);
 
+/*
+ * A new file in the folder that has no name and cannot get one, to be read and
+ * written; -1 where there is no such thing. A sandbox can allow it and forbid
+ * all other files.
+ */
+int tpi_open_nameless(const char *folder);
+
 /* The file will be read once from here on: read ahead. A hint. */
 void tpi_advise_sequential(int fd);
 

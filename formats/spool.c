@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool.c - mkstemp and unlink at once */
+/* spool.c - a file that never had a name, else mkstemp and unlink at once */
 #include "spool.h"
 
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "platform.h"
 
 #include "banned.h"
 
@@ -20,6 +22,9 @@ tpi_spool_open(struct tp_err *err)
 
 	if (!folder || !*folder)
 		folder = "/tmp";
+	fd = tpi_open_nameless(folder);
+	if (fd >= 0)
+		return fd;
 	n = snprintf(path, sizeof(path), "%s/tp-spool-XXXXXX", folder);
 	if (n < 0 || (size_t)n >= sizeof(path)) {
 		tp_fail(err, TP_EIO, TP_NO_OFFSET,

@@ -188,8 +188,9 @@ int
 main(int argc, char **argv)
 {
 	int first = cli_parse(&app, argc, argv);
-	int rc = cli_untrusted_enter(
-	    &untrusted, argv + first, (size_t)(argc - first), NULL, NULL);
+	const struct sandbox_plan plan = {
+	    .inputs = argv + first, .n_inputs = (size_t)(argc - first)};
+	int rc = cli_untrusted_enter(&untrusted, &plan);
 
 	if (rc == CLI_OK)
 		rc = inspect_all(argc, argv, first);

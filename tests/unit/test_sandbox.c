@@ -24,8 +24,10 @@
 
 enum walls { NONE = 0, FILES = 1, CALLS = 2, BOTH = 3 };
 
-/* In the folder of a test: in/model, in/deep/data, out/, elsewhere/secret. */
+/* In the folder of a test: in/model, in/deep/data, out/, elsewhere/secret,
+ * tmp/file. */
 static char model[512], data[512], report[512], secret[512], made[512];
+static char temporary[512];
 
 static int
 result_of(long rc)
@@ -80,6 +82,20 @@ static int
 write_the_report(void)
 {
 	return result_of(open(report, O_WRONLY | O_CREAT, 0600));
+}
+
+static int
+make_a_nameless_file(void)
+{
+	int fd = open(getenv("TMPDIR"), O_TMPFILE | O_RDWR, 0600);
+
+	return fd < 0 ? errno : result_of(write(fd, "x", 1) - 1);
+}
+
+static int
+change_what_is_temporary(void)
+{
+	return result_of(open(temporary, O_RDWR));
 }
 
 static int
@@ -235,6 +251,8 @@ static const struct attempt {
     {"use threads", use_threads, NONE, false},
     {"use memory", use_memory, NONE, false},
     {"signal itself", signal_itself, NONE, false},
+    {"make a nameless file", make_a_nameless_file, NONE, false},
+    {"change what is temporary", change_what_is_temporary, CALLS, false},
     {"read elsewhere", read_elsewhere, FILES, false},
     {"change the model", change_the_model, BOTH, false},
     {"change from a thread", change_from_a_thread, BOTH, false},
@@ -262,7 +280,7 @@ static void
 make_files(void)
 {
 	static const char *const folders[] = {
-	    "in", "in/deep", "out", "elsewhere"};
+	    "in", "in/deep", "out", "elsewhere", "tmp"};
 
 	temp_dir_make(&test_dir);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -273,6 +291,8 @@ make_files(void)
 	strcpy(made, temp_path(&test_dir, "in/made"));
 	strcpy(report, temp_path(&test_dir, "out/report"));
 	strcpy(secret, temp_path(&test_dir, "elsewhere/secret"));
+	strcpy(temporary, temp_path(&test_dir, "tmp/file"));
+	write_file(temporary, "t", 1);
 	write_file(model, "m", 1);
 	write_file(data, "d", 1);
 	write_file(secret, "s", 1);
@@ -287,6 +307,7 @@ enter(enum walls walls, const char *output)
 	const struct sandbox_plan plan = {
 	    .inputs = inputs, .n_inputs = 1, .outputs = {output}};
 
+	setenv("TMPDIR", temp_path(&test_dir, "tmp"), 1);
 	if ((walls & FILES) && sandbox_files_enter(&plan))
 		_exit(CANNOT_ENTER);
 	if ((walls & CALLS) && sandbox_calls_enter(output != NULL))

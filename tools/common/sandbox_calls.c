@@ -13,6 +13,7 @@
  *		…the next row of the same number, or EPERM
  *	}
  */
+#define _GNU_SOURCE 1
 #include "sandbox.h"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -53,6 +54,8 @@ struct row {
 	}
 
 #define TO_WRITE ((uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC))
+/* A file without a name; none can be given to it, as linkat is not allowed. */
+#define NAMELESS ((uint32_t)(O_TMPFILE | O_RDWR))
 
 /* Rows of one number follow each other. */
 static const struct row for_reading[] = {
@@ -78,6 +81,7 @@ static const struct row for_reading[] = {
     WHEN(ioctl, 1, UINT32_MAX, TIOCGWINSZ),
     /* paths */
     WHEN(openat, 2, TO_WRITE, O_RDONLY),
+    WHEN(openat, 2, TO_WRITE | O_TMPFILE, NAMELESS),
     ANY(newfstatat),
     ANY(statx),
     ANY(faccessat),
@@ -85,6 +89,7 @@ static const struct row for_reading[] = {
     ANY(getcwd),
 #ifdef SYS_open
     WHEN(open, 1, TO_WRITE, O_RDONLY),
+    WHEN(open, 1, TO_WRITE | O_TMPFILE, NAMELESS),
     ANY(stat),
     ANY(lstat),
     ANY(access),

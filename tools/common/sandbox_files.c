@@ -169,17 +169,26 @@ allow_output(const struct rules *r, const char *path)
 		allow(r, folder, FOR_WRITING);
 }
 
+/*
+ * What comes from standard input, and what must be decoded to be jumped about
+ * in, lies in a file without a name. Landlock cannot tell that from a file with
+ * one; sandbox_calls.c does.
+ */
+static void
+allow_nameless(const struct rules *r)
+{
+	const char *folder = getenv("TMPDIR");
+
+	allow(r, folder && *folder ? folder : "/tmp", READ_FILE | WRITE_FILE);
+}
+
 static void
 allow_planned(const struct rules *r, const struct sandbox_plan *plan)
 {
-	const char *temporary = getenv("TMPDIR");
-
+	allow_nameless(r);
 	for (size_t i = 0; i < plan->n_inputs; i++)
 		if (strcmp(plan->inputs[i], "-") != 0)
 			allow_input(r, plan->inputs[i]);
-		else
-			allow(r, temporary && *temporary ? temporary : "/tmp",
-			    FOR_WRITING);
 	for (size_t i = 0; i < SANDBOX_MAX_OUTPUTS; i++)
 		if (plan->outputs[i])
 			allow_output(r, plan->outputs[i]);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli_json.h"
-#include "sandbox.h"
 
 const char *const cli_untrusted_choices[] = {"no", "yes", "require", NULL};
 
@@ -68,17 +67,14 @@ cli_untrusted_limits(const struct cli_untrusted *u)
 }
 
 int
-cli_untrusted_enter(const struct cli_untrusted *u, char *const *inputs,
-    size_t n_inputs, const char *output, const char *other_output)
+cli_untrusted_enter(
+    const struct cli_untrusted *u, const struct sandbox_plan *plan)
 {
-	const struct sandbox_plan plan = {.inputs = inputs,
-	    .n_inputs = n_inputs,
-	    .outputs = {output, other_output}};
 	const struct sandbox_state *state;
 
 	if (u->trust == CLI_TRUSTED)
 		return CLI_OK;
-	state = sandbox_enter(&plan);
+	state = sandbox_enter(plan);
 	if (u->trust == CLI_SANDBOX_REQUIRED && state->why[0]) {
 		cli_message("no sandbox: %s", state->why);
 		return CLI_UNSUPPORTED;

@@ -5,7 +5,7 @@
  *	static struct cli_untrusted untrusted;
  *
  *	options[] = {…, CLI_UNTRUSTED_OPTIONS(untrusted, "no"), …};
- *	rc = cli_untrusted_enter(&untrusted, inputs, n, NULL, NULL);
+ *	rc = cli_untrusted_enter(&untrusted, &plan);
  *	open.limits = cli_untrusted_limits(&untrusted);
  */
 #ifndef CLI_UNTRUSTED_H
@@ -17,6 +17,7 @@
 #include "tp/json.h"
 
 #include "cli.h"
+#include "sandbox.h"
 
 enum cli_trust { CLI_TRUSTED, CLI_UNTRUSTED, CLI_SANDBOX_REQUIRED };
 
@@ -43,12 +44,11 @@ const char *cli_untrusted_set_limit(
 	}
 
 /*
- * Go into the sandbox, if that was asked for: it can read what is beneath the
- * folders of the inputs, and write the two outputs, which may be NULL. CLI_OK,
- * or CLI_UNSUPPORTED where there is none that is required.
+ * Go into the sandbox, if that was asked for. CLI_OK, or CLI_UNSUPPORTED where
+ * there is none that is required.
  */
-int cli_untrusted_enter(const struct cli_untrusted *u, char *const *inputs,
-    size_t n_inputs, const char *output, const char *other_output);
+int cli_untrusted_enter(
+    const struct cli_untrusted *u, const struct sandbox_plan *plan);
 
 /* What a file may have. */
 struct tp_limits cli_untrusted_limits(const struct cli_untrusted *u);

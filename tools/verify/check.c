@@ -457,8 +457,10 @@ int
 check_run(int n_args, char **argv)
 {
 	size_t n = (size_t)n_args;
-	int rc = cli_untrusted_enter(
-	    &untrusted, argv, n, reports.json, reports.junit);
+	const struct sandbox_plan plan = {.inputs = argv,
+	    .n_inputs = n,
+	    .outputs = {reports.json, reports.junit}};
+	int rc = cli_untrusted_enter(&untrusted, &plan);
 
 	if (rc == CLI_OK)
 		rc = check_all(n, argv);
