@@ -61,6 +61,8 @@ done
 quantize --min-elements 1 --scheme int8 --per channel --asymmetric \
     --calibrate mse wide.tpt mse.tpt
 quantize --dequantize int8.tpt int8-wide.tpt
+quantize --min-elements 1 --plan auto --target-sqnr 40 --save-plan plan.json \
+    --report plan-report.json wide.tpt plan.tpt
 
 w=wide.tpt:conv2.weight e=wide.tpt:embedding.weight
 for name in Exp Log Tanh Sigmoid Erf Sqrt Sin Gelu Softplus Reciprocal; do

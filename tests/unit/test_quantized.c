@@ -3,6 +3,7 @@
 #include "support/cmocka_all.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tp/endian.h"
@@ -492,6 +493,144 @@ memory_fails_while_dequantizing(void **state)
 	tp_close(r);
 }
 
+#define WIDE_ROWS 70
+#define WIDE 70001
+
+/* One matrix whose rows are longer than a chunk, and not a number of them. */
+static struct tp_reader *
+open_wide(const char *path)
+{
+	const int64_t shape[] = {WIDE_ROWS, WIDE};
+	size_t n = (size_t)WIDE_ROWS * WIDE;
+	uint64_t nbytes = n * sizeof(float);
+	float *x = malloc((size_t)nbytes);
+	struct tp_entry e = {.name = TP_STR("w"),
+	    .dtype = TP_DTYPE_F32,
+	    .rank = 2,
+	    .shape = shape,
+	    .n_elems = n,
+	    .nbytes = nbytes};
+	struct tp_model m = {.entries = &e,
+	    .n_entries = 1,
+	    .storage_nbytes = &nbytes,
+	    .n_storages = 1};
+	struct tp_create_options o = {.format = "native", .force = true};
+	struct tp_writer *writer = NULL;
+	struct tp_stream *s = NULL;
+	uint32_t seed = 3;
+
+	assert_non_null(x);
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1664525 + 1013904223;
+		x[i] = (float)(int32_t)seed * 0x1p-31f * (float)(i / WIDE + 1);
+	}
+	assert_int_equal(tp_create(path, &m, &o, &writer, NULL), TP_OK);
+	assert_int_equal(
+	    tp_stream_memory(NULL, x, (size_t)nbytes, &s, NULL), TP_OK);
+	assert_int_equal(tp_writer_put(writer, 0, s, NULL), TP_OK);
+	tp_stream_close(s);
+	assert_int_equal(tp_writer_commit(writer, NULL), TP_OK);
+	tp_writer_free(writer);
+	free(x);
+	return open_model(path);
+}
+
+/* The bytes of a storage, which the caller frees. */
+static uint8_t *
+bytes_of(struct tp_reader *r, size_t storage, size_t *n)
+{
+	struct tp_stream *s = NULL;
+	uint8_t *p;
+
+	assert_int_equal(tp_stream_storage(r, storage, &s, NULL), TP_OK);
+	*n = (size_t)s->nbytes;
+	p = malloc(*n);
+	assert_non_null(p);
+	assert_int_equal(tp_stream_read(s, p, *n, NULL), TP_OK);
+	tp_stream_close(s);
+	return p;
+}
+
+/* The codes of "w", told in order and written to a file: the same. */
+static uint8_t *
+codes_of(struct tp_reader *q, unsigned n_threads, size_t *n)
+{
+	const char *out = temp_path(&test_dir, "wide-out.tpt");
+	struct tp_transfer_options to = {
+	    .create = {.force = true}, .n_threads = n_threads};
+	uint8_t *told = bytes_of(q, tp_reader_entry(q, 0)->storage, n), *file;
+	struct tp_transfer *t = NULL;
+	struct tp_reader *written;
+	size_t file_n;
+
+	assert_int_equal(tp_transfer_plan(&q, 1, out, &to, &t, NULL), TP_OK);
+	assert_int_equal(tp_transfer_run(t, NULL), TP_OK);
+	tp_transfer_free(t);
+	written = open_model(out);
+	file = bytes_of(written, tp_reader_entry(written, 0)->storage, &file_n);
+	assert_int_equal(*n, file_n);
+	assert_memory_equal(told, file, file_n);
+	free(file);
+	tp_close(written);
+	return told;
+}
+
+/*
+ * Rows that fit into memory are measured in one pass, others in two; codes are
+ * handed out in order or written by several threads. It is all the same.
+ */
+static void
+check_ways(struct tp_reader *r)
+{
+	static const struct {
+		uint64_t max_memory;
+		unsigned n_threads;
+	} ways[] = {{0, 1}, {0, 2}, {1 << 20, 1}, {1 << 20, 3}};
+	struct tp_compare errors = {0};
+	uint8_t *first = NULL;
+	size_t first_n = 0, n;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct tp_quantize_options o = options();
+		struct tp_reader *q = NULL;
+		uint8_t *codes;
+
+		o.max_memory = ways[i].max_memory;
+		o.n_threads = ways[i].n_threads;
+		assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
+		codes = codes_of(q, ways[i].n_threads, &n);
+		if (!first) {
+			first = codes;
+			first_n = n;
+			errors = tp_quantized_item(q, 0)->errors;
+		} else {
+			assert_int_equal(n, first_n);
+			assert_memory_equal(codes, first, n);
+			assert_same_errors(
+			    &tp_quantized_item(q, 0)->errors, &errors);
+			free(codes);
+		}
+		tp_close(q);
+	}
+	free(first);
+}
+
+static void
+ways_to_the_same_codes(void **state)
+{
+	struct tp_reader *r = open_wide(temp_path(&test_dir, "wide.tpt"));
+
+	(void)state;
+	wanted = (struct tp_recipe){.scheme = tp_scheme_find("int8"),
+	    .symmetric = true,
+	    .per = TP_PER_CHANNEL};
+	check_ways(r);
+	wanted.scheme = tp_scheme_find("uint4");
+	wanted.symmetric = false;
+	check_ways(r);
+	tp_close(r);
+}
+
 /* Scales that are not as many as the record says. */
 static void
 scales_that_do_not_fit(void **state)
@@ -533,6 +672,7 @@ main(void)
 	    cmocka_unit_test(memory_fails_anywhere),
 	    cmocka_unit_test(memory_fails_while_dequantizing),
 	    cmocka_unit_test(scales_that_do_not_fit),
+	    cmocka_unit_test(ways_to_the_same_codes),
 	};
 
 	return cmocka_run_group_tests(tests, temp_dir_setup, temp_dir_teardown);
