@@ -129,8 +129,9 @@ enum tp_status tpi_fit_whole(
 enum tp_status tpi_fit_percentile(
     struct tpi_fit *f, const struct tpi_narrow *n, struct tp_err *err);
 
-/* Fails as above when a value of the chunk is not finite. */
-enum tp_status tpi_check_finite(const struct tpi_walk *w, struct tp_err *err);
+/* The largest magnitude in the chunk. Fails as above when one is not finite. */
+enum tp_status tpi_check_finite(
+    const struct tpi_walk *w, float *largest, struct tp_err *err);
 
 /*
  * ---- quantize_measure.c ----

@@ -83,11 +83,22 @@ not_finite(const struct tpi_walk *w, size_t i, struct tp_err *err)
 }
 
 enum tp_status
-tpi_check_finite(const struct tpi_walk *w, struct tp_err *err)
+tpi_check_finite(const struct tpi_walk *w, float *largest, struct tp_err *err)
 {
-	for (size_t i = 0; i < w->n_elems; i++)
-		if (!isfinite(w->x[i]))
-			return not_finite(w, i, err);
+	const size_t n = w->n_elems;
+	const struct tp_quant_groups one = {.outer = 1,
+	    .size = n,
+	    .inner = 1,
+	    .block = n,
+	    .n_blocks = 1,
+	    .n_elems = n,
+	    .n_groups = 1};
+	float low = 0, high = 0;
+	size_t i = tp_quant_range_add(&one, 0, 0, w->x, n, &low, &high);
+
+	if (i < n)
+		return not_finite(w, i, err);
+	*largest = -low > high ? -low : high;
 	return TP_OK;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "quantize.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "banned.h"
@@ -18,6 +19,8 @@ struct measure {
 	struct tp_quantized_item *item;
 	bool by_chunk;	    /* scales are chosen while elements are measured */
 	struct tpi_fit fit; /* of a chunk, if by_chunk */
+	float largest;	    /* magnitude in a chunk, of casts */
+	float limit;	    /* … that the dtype of a cast has */
 	size_t filled;
 	float before[CHUNK], after[CHUNK];
 	int8_t codes[CHUNK * sizeof(uint16_t)]; /* of casts: any dtype */
@@ -30,14 +33,15 @@ flush(struct measure *m)
 	m->filled = 0;
 }
 
-/* There and back. */
+/* There and back; what saturates is counted only where something may. */
 static enum tp_status
 cast(struct measure *m, const float *x, size_t n, float *y, struct tp_err *err)
 {
 	struct tp_cast_stats stats = {0};
 	enum tp_dtype dtype = m->n->recipe.scheme->dtype;
 	enum tp_status rc = tp_convert(dtype, m->codes, TP_DTYPE_F32, x, n,
-	    TP_OVERFLOW_SATURATE, 0, &stats, err);
+	    TP_OVERFLOW_SATURATE, 0, m->largest > m->limit ? &stats : NULL,
+	    err);
 
 	m->item->n_saturated += stats.n_overflow;
 	return rc ? rc
@@ -111,7 +115,7 @@ prepare(struct measure *m, const struct tpi_walk *w, bool *nonfinite,
 		if (!rc && m->n->scale)
 			keep_scales(m, w);
 	} else if (tpi_narrow_casts(m->n)) {
-		rc = tpi_check_finite(w, err);
+		rc = tpi_check_finite(w, &m->largest, err);
 		*nonfinite = rc != TP_OK;
 	}
 	return rc;
@@ -135,6 +139,20 @@ walk(struct measure *m, struct tpi_walk *w, bool *nonfinite, struct tp_err *err)
 	}
 	flush(m);
 	return rc;
+}
+
+/* The largest number of the dtype of a cast. */
+static enum tp_status
+find_limit(struct measure *m, struct tp_err *err)
+{
+	enum tp_dtype dtype = m->n->recipe.scheme->dtype;
+	const float most = FLT_MAX;
+	enum tp_status rc = tp_convert(dtype, m->codes, TP_DTYPE_F32, &most, 1,
+	    TP_OVERFLOW_SATURATE, 0, NULL, err);
+
+	return rc ? rc
+		  : tp_convert(TP_DTYPE_F32, &m->limit, dtype, m->codes, 1,
+			TP_OVERFLOW_INF, 0, NULL, err);
 }
 
 static void
@@ -181,6 +199,8 @@ tpi_measure(struct tpi_narrow *n, struct tp_quantized_item *item,
 	m->by_chunk = by_row || tpi_narrow_by_chunk(n);
 	if (!m->by_chunk && !tpi_narrow_casts(n))
 		rc = fit_whole(n, item, nonfinite, err);
+	if (tpi_narrow_casts(n))
+		rc = find_limit(m, err);
 	if (!rc)
 		rc = tpi_walk_open(&w, n, by_row, err);
 	if (!rc)
