@@ -31,9 +31,9 @@ why_not(void)
 {
 	const char *wish = getenv("TP_SANDBOX");
 
-	if (IS_WATCHED)
-		return "built with sanitizers or for coverage";
-	return wish && !strcmp(wish, "off") ? "TP_SANDBOX is off" : NULL;
+	if (wish && !strcmp(wish, "off"))
+		return "TP_SANDBOX is off";
+	return IS_WATCHED ? "built with sanitizers or for coverage" : NULL;
 }
 
 static bool
