@@ -103,7 +103,7 @@ find_runs(struct pick *p)
 	}
 	/* The mean run, against what a call of memcpy costs. */
 	p->has_runs = p->unit > 16 || (p->unit & (p->unit - 1)) ||
-		      last->size / n_runs * unit >= 32;
+		      (n_runs && last->size / n_runs * unit >= 32);
 }
 
 static void

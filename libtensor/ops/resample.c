@@ -132,7 +132,8 @@ find_taps(const struct tpi_resample *r, const struct tpi_resample_axis *axis,
     int64_t o, int64_t n, int64_t *at, double *weights)
 {
 	double x = tpi_resample_position(r, axis, o);
-	double first = ceil(x) - (double)(n / 2), sum = 0;
+	int64_t half = n / 2;
+	double first = ceil(x) - (double)half, sum = 0;
 	double narrow = 1 / stretch(r, axis);
 
 	for (int64_t t = 0; t < n; t++) {
