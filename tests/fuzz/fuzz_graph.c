@@ -15,14 +15,14 @@
 #define MAX_VALUES 16
 #define MAX_BYTES ((size_t)2 << 20)
 
-/* An allocator that has no more than MAX_BYTES. */
-static size_t n_given;
+/* An allocator that has no more than MAX_BYTES beyond what was held before. */
+static size_t n_given, n_before;
 
 static void *
 give(void *ctx, size_t n)
 {
 	(void)ctx;
-	if (n > MAX_BYTES - n_given)
+	if (n > MAX_BYTES + n_before - n_given)
 		return NULL;
 	n_given += n;
 	return malloc(n ? n : 1);
@@ -109,6 +109,7 @@ run(const struct tp_program *p, const struct tp_graph *g,
 	struct tp_err err = TP_ERR_INIT;
 	enum tp_status rc;
 
+	n_before = n_given;
 	for (size_t i = 0; i < g->n_inputs; i++)
 		in[i] = make_input(&g->inputs[i]);
 	rc = tp_program_run(p, in, g->n_inputs, out, n_out, &o, &err);
