@@ -55,9 +55,9 @@ read_mode(const struct tpi_call *c, struct tpi_resample *r, struct tp_err *err)
 	unsigned mode = 0, from = TPI_HALF_PIXEL, nearest = 0;
 	enum tp_status rc;
 
+	*r = (struct tpi_resample){
+	    .coordinates = TPI_ASYMMETRIC, .nearest = TPI_FLOOR};
 	if (c->op->since < 11) {
-		r->coordinates = TPI_ASYMMETRIC;
-		r->nearest = TPI_FLOOR;
 		rc = tpi_attr_choice(c, "mode", old_modes, 4, 0, &mode, err);
 		r->mode = mode ? TPI_LINEAR : TPI_NEAREST;
 		return rc;
