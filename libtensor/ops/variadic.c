@@ -15,8 +15,8 @@
 #include "../banned.h"
 
 /* NaN from either side stays. */
-#define EXPR_maximum(T, W, a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
-#define EXPR_minimum(T, W, a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
+#define EXPR_maximum(T, W, a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define EXPR_minimum(T, W, a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
 #define EXPR_largest(T, W, a, b) ((W)((a) > (b) ? (a) : (b)))
 #define EXPR_smallest(T, W, a, b) ((W)((a) < (b) ? (a) : (b)))
