@@ -97,7 +97,9 @@ cast_into(struct tpi_call *c, enum tp_dtype to, struct tp_tensor *y,
     struct tp_err *err)
 {
 	struct cast t = {
-	    .how = {.to = to, .saturate = tpi_attr_int(c, "saturate", 1) != 0},
+	    .how = {.to = to,
+		.saturate = tpi_attr_int(c, "saturate", 1) != 0,
+		.cuts_bf16 = c->op->since < 19},
 	    .from = tp_tensor_strided(c->in[0]),
 	    .y = y,
 	};

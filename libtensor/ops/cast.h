@@ -18,6 +18,11 @@ struct tpi_cast {
 	enum tp_dtype to; /* not a string */
 	bool saturate;	  /* floats of up to 8 bits: largest, not NaN or inf */
 	enum tpi_scale_round round;
+	/*
+	 * Floats become bf16 by dropping bits, as the data of ONNX has it for
+	 * opsets below 19, whose text does not say; later they are rounded.
+	 */
+	bool cuts_bf16;
 };
 
 /* n packed numbers of dtype `from`; dst begins on a byte. No complex from. */

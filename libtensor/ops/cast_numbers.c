@@ -183,6 +183,16 @@ round_whole(enum tp_dtype from, const uint64_t *x, size_t n, float *y)
 			y[i] = (float)(int64_t)x[i];
 }
 
+static void
+cut_bf16(const double *x, size_t n, uint16_t *y)
+{
+	for (size_t i = 0; i < n; i++) {
+		float f = (float)x[i];
+
+		y[i] = f == f ? (uint16_t)(tpi_f32_bits(f) >> 16) : 0x7fc0;
+	}
+}
+
 void
 tpi_cast_numbers(const struct tpi_cast *how, enum tp_dtype from,
     const void *src, size_t n, void *dst)
@@ -196,6 +206,9 @@ tpi_cast_numbers(const struct tpi_cast *how, enum tp_dtype from,
 
 	if (how->to == from || kind == TP_KIND_COMPLEX) {
 		convert(how->to, dst, from, src, n, TP_OVERFLOW_INF);
+	} else if (how->cuts_bf16 && how->to == TP_DTYPE_BF16 && from_float) {
+		tpi_load_doubles(from, src, n, x);
+		cut_bf16(x, n, dst);
 	} else if (!from_float && tpi_is_integer(how->to)) {
 		load_whole(from, src, n, whole);
 		store_whole(how->to, whole, n, dst);

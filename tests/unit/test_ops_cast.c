@@ -99,6 +99,29 @@ floats_are_rounded_once(void **state)
 	check_cast(F32(DIMS(1), 2), TP_DTYPE_C64, 1, "up", NUMBERS(2));
 }
 
+/* Opset 18 drops the bits that bf16 does not have, opset 19 rounds. */
+static void
+bf16_was_cut_once(void **state)
+{
+	static const double cut[] = {1, -1, 1.9921875, NAN_, INF_};
+	static const double rounded[] = {1.0078125, -1.0078125, 2, NAN_, INF_};
+	const struct tp_attr to = ATTR_INT("to", tp_onnx_code(TP_DTYPE_BF16));
+
+	(void)state;
+	for (int opset = 18; opset < 20; opset++) {
+		struct tp_tensor *y = op_result("Cast", opset, &to, 1,
+		    INPUTS(
+			F32(DIMS(5), 1.0065f, -1.0065f, 1.999f, NAN_, INF_)));
+		const double *want = opset < 19 ? cut : rounded;
+
+		for (size_t i = 0; i < 5; i++)
+			assert_true(isnan(want[i])
+					? isnan(number_at(y, i))
+					: number_at(y, i) == want[i]);
+		tp_tensor_free(y);
+	}
+}
+
 /* The tables of the operator's documentation. */
 static void
 narrow_floats_saturate_or_not(void **state)
@@ -443,6 +466,7 @@ main(void)
 	    cmocka_unit_test(integers_are_cut_and_wrap),
 	    cmocka_unit_test(what_is_not_zero_is_true),
 	    cmocka_unit_test(floats_are_rounded_once),
+	    cmocka_unit_test(bf16_was_cut_once),
 	    cmocka_unit_test(narrow_floats_saturate_or_not),
 	    cmocka_unit_test(scales_are_powers_of_two),
 	    cmocka_unit_test(every_pair_of_dtypes_has_a_way),
