@@ -74,17 +74,6 @@ count_tensors(
 	return TP_OK;
 }
 
-static bool
-same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
-{
-	if (a->dtype != b->dtype || a->rank != b->rank)
-		return false;
-	for (unsigned d = 0; d < a->rank; d++)
-		if (tp_tensor_sizes(a)[d] != tp_tensor_sizes(b)[d])
-			return false;
-	return true;
-}
-
 static enum tp_status
 infer_groups(const struct tpi_call *c, size_t n_groups, struct tpi_info *infos,
     struct tp_err *err)
@@ -96,7 +85,7 @@ infer_groups(const struct tpi_call *c, size_t n_groups, struct tpi_info *infos,
 		const struct tp_tensor *x = c->in[2 + (k - 2) % n];
 
 		if (!c->in[k] || !tpi_float_dtypes[x->dtype] ||
-		    !same_shape(c->in[k], x))
+		    c->in[k]->dtype != x->dtype || !tpi_same_shape(c->in[k], x))
 			rc = tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: input %zu has not the dtype (a float) and "
 			    "shape of input %zu",
