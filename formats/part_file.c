@@ -377,9 +377,11 @@ tpi_part_set_aside(struct tpi_part *p, bool leave, struct tp_err *err)
 void
 tpi_part_undo(struct tpi_part *p)
 {
-	if (p->is_aside)
-		(void)rename(p->old, p->path);
-	else if (p->renamed && !p->replaces && is_still_named(p->fd, p->path))
+	/* Of two links to one file rename() leaves both. */
+	if (p->is_aside && !rename(p->old, p->path))
+		(void)unlink(p->old);
+	else if (!p->is_aside && p->renamed && !p->replaces &&
+		 is_still_named(p->fd, p->path))
 		(void)unlink(p->path);
 	p->is_aside = false;
 }

@@ -321,6 +321,14 @@ a_commit_can_be_undone_until_it_is_settled(void **state)
 		tpi_sink_close(s);
 		assert_file(path, "new");
 		assert_int_equal(temp_dir_count(d), 1);
+
+		/* Before anything has its name. */
+		s = new_text(path, true);
+		assert_int_equal(tpi_sink_set_aside(s, leave, NULL), TP_OK);
+		tpi_sink_undo(s);
+		tpi_sink_close(s);
+		assert_file(path, "new");
+		assert_int_equal(temp_dir_count(d), 1);
 	}
 }
 
