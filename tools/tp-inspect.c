@@ -2,6 +2,7 @@
 /* tp-inspect.c - show what is inside model files */
 #include "inspect/inspect.h"
 
+#include "cli_json.h"
 #include "seen.h"
 #include "text.h"
 #include "untrusted.h"
@@ -152,14 +153,6 @@ inspect(const char *path, struct tp_json *j, bool title)
 	return f.status;
 }
 
-/* A tp_json_write_fn; cli_finish tells of failures. */
-static int
-write_stdout(void *ctx, const char *s, size_t n)
-{
-	(void)ctx;
-	return fwrite(s, 1, n, stdout) < n;
-}
-
 static int
 inspect_all(int argc, char **argv, int first)
 {
@@ -172,7 +165,7 @@ inspect_all(int argc, char **argv, int first)
 			    rc, inspect(argv[i], NULL, argc - first > 1));
 		return rc;
 	}
-	tp_json_init(&json, write_stdout, NULL, TP_JSON_PRETTY);
+	tp_json_init(&json, cli_json_write, stdout, TP_JSON_PRETTY);
 	tp_json_object_begin(&json);
 	cli_untrusted_put_json(&json);
 	tp_json_key(&json, "files");
@@ -180,8 +173,8 @@ inspect_all(int argc, char **argv, int first)
 	for (int i = first; i < argc; i++)
 		rc = cli_worst(rc, inspect(argv[i], &json, false));
 	tp_json_array_end(&json);
-	tp_json_object_end(&json);
-	return tp_json_finish(&json) ? cli_worst(rc, CLI_OUTPUT) : rc;
+	cli_json_end(&json);
+	return rc;
 }
 
 int

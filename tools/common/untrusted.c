@@ -107,10 +107,8 @@ cli_untrusted_put_json(struct tp_json *j)
 		return;
 	tp_json_key(j, "sandbox");
 	tp_json_object_begin(j);
-	tp_json_key(j, "files");
-	tp_json_bool(j, state->files);
-	tp_json_key(j, "calls");
-	tp_json_bool(j, state->calls);
+	cli_json_bool(j, "files", state->files);
+	cli_json_bool(j, "calls", state->calls);
 	if (state->why[0])
 		cli_json_text(j, "why", state->why);
 	tp_json_object_end(j);

@@ -2,19 +2,7 @@
 /* report_json.c - a conversion as one JSON document */
 #include "report.h"
 
-#include "tp/json.h"
-#include "tp/version.h"
-
 #include "cli_json.h"
-
-static void
-put_file(struct tp_json *j, const char *path, uint64_t nbytes)
-{
-	tp_json_object_begin(j);
-	cli_json_text(j, "path", path);
-	cli_json_u64(j, "bytes", nbytes);
-	tp_json_object_end(j);
-}
 
 static void
 put_reader(struct tp_json *j, const struct tp_reader *r)
@@ -29,7 +17,7 @@ put_reader(struct tp_json *j, const struct tp_reader *r)
 	tp_json_key(j, "files");
 	tp_json_array_begin(j);
 	for (size_t i = 0; (path = tp_reader_file(r, i, &nbytes)); i++)
-		put_file(j, path, nbytes);
+		cli_json_file(j, path, nbytes);
 	tp_json_array_end(j);
 	tp_json_object_end(j);
 }
@@ -45,13 +33,12 @@ put_stats(struct tp_json *j, const struct tp_cast_stats *s)
 	cli_json_u64(j, "nan", s->n_nan);
 	cli_json_u64(j, "inf", s->n_inf);
 	cli_json_u64(j, "inexact", s->n_inexact);
-	tp_json_key(j, "max_relative_error");
-	tp_json_double(j, s->max_rel_error);
+	cli_json_double(j, "max_relative_error", s->max_rel_error);
 	cli_json_u64(j, "max_relative_error_index", s->max_rel_index);
 	if (s->n_overflow) {
 		cli_json_u64(j, "first_overflow_index", s->first_overflow);
-		tp_json_key(j, "first_overflow_value");
-		tp_json_double(j, s->first_overflow_value);
+		cli_json_double(
+		    j, "first_overflow_value", s->first_overflow_value);
 	}
 	tp_json_object_end(j);
 }
@@ -63,25 +50,19 @@ put_item(struct tp_json *j, const struct report *r,
 	const struct tp_entry *e = it->source;
 
 	tp_json_object_begin(j);
-	tp_json_key(j, "name");
-	tp_json_str(j, it->name);
+	cli_json_str(j, "name", it->name);
 	cli_json_text(j, "dtype", tp_dtype_name(it->dtype));
-	tp_json_key(j, "shape");
-	tp_json_row_begin(j);
-	for (unsigned d = 0; d < e->rank; d++)
-		tp_json_i64(j, e->shape[d]);
-	tp_json_array_end(j);
+	cli_json_sizes(j, "shape", e->shape, e->rank);
 	cli_json_u64(j, "bytes", it->how == TP_HOW_LEFT_OUT ? 0 : it->nbytes);
 	cli_json_text(j, "how", tp_how_name(it->how));
 	if (it->shared != TP_NONE) {
-		tp_json_key(j, "shared_with");
-		tp_json_str(j, tp_transfer_item(r->transfer, it->shared)->name);
+		cli_json_str(j, "shared_with",
+		    tp_transfer_item(r->transfer, it->shared)->name);
 	}
 	tp_json_key(j, "source");
 	tp_json_object_begin(j);
 	cli_json_text(j, "file", it->file);
-	tp_json_key(j, "name");
-	tp_json_str(j, e->name);
+	cli_json_str(j, "name", e->name);
 	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
 	tp_json_object_end(j);
 	if (it->stats.n) {
@@ -108,8 +89,7 @@ put_losses(struct tp_json *j, const struct tp_transfer *t)
 			tp_json_str(j, l->name);
 		cli_json_text(j, "why", l->why);
 		cli_json_text(j, "remedy", l->remedy);
-		tp_json_key(j, "allowed");
-		tp_json_bool(j, l->allowed && l->remedy);
+		cli_json_bool(j, "allowed", l->allowed && l->remedy);
 		tp_json_object_end(j);
 	}
 	tp_json_array_end(j);
@@ -130,16 +110,8 @@ put_transfer(struct tp_json *j, const struct report *r)
 	tp_json_array_end(j);
 	tp_json_key(j, "metadata");
 	tp_json_array_begin(j);
-	for (size_t i = 0; i < tp_transfer_n_meta(t); i++) {
-		const struct tp_meta *m = tp_transfer_meta(t, i);
-
-		tp_json_object_begin(j);
-		tp_json_key(j, "key");
-		tp_json_str(j, m->key);
-		tp_json_key(j, "value");
-		tp_json_str(j, m->value);
-		tp_json_object_end(j);
-	}
+	for (size_t i = 0; i < tp_transfer_n_meta(t); i++)
+		cli_json_meta(j, tp_transfer_meta(t, i));
 	tp_json_array_end(j);
 	put_losses(j, t);
 	tp_json_key(j, "notes");
@@ -164,16 +136,14 @@ put_output(struct tp_json *j, const struct report *r)
 	cli_json_text(j, "path", r->path);
 	cli_json_text(
 	    j, "format", tp_format_name(tp_transfer_format(r->transfer)));
-	tp_json_key(j, "graph");
-	tp_json_bool(j, tp_transfer_has_graph(r->transfer));
+	cli_json_bool(j, "graph", tp_transfer_has_graph(r->transfer));
 	tp_json_key(j, "files");
 	tp_json_array_begin(j);
 	for (size_t i = 0; (path = tp_transfer_file(r->transfer, i, &nbytes));
 	     i++)
-		put_file(j, path, nbytes);
+		cli_json_file(j, path, nbytes);
 	tp_json_array_end(j);
-	tp_json_key(j, "verified");
-	tp_json_bool(j, r->verified);
+	cli_json_bool(j, "verified", r->verified);
 	tp_json_object_end(j);
 }
 
@@ -182,24 +152,10 @@ report_json(FILE *out, const struct report *r)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
-	tp_json_object_begin(&j);
-	cli_json_text(&j, "program", "tp-convert");
-	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_begin(&j, out, "tp-convert");
 	cli_json_text(&j, "status", r->status);
-	if (r->err) {
-		tp_json_key(&j, "error");
-		tp_json_object_begin(&j);
-		cli_json_text(&j, "kind", tp_status_text(r->err->status));
-		cli_json_text(&j, "message", r->err->msg);
-		cli_json_text(&j, "path", r->err_path);
-		tp_json_key(&j, "offset");
-		if (r->err->offset == TP_NO_OFFSET)
-			tp_json_null(&j);
-		else
-			tp_json_u64(&j, r->err->offset);
-		tp_json_object_end(&j);
-	}
+	if (r->err)
+		cli_json_error(&j, r->err, r->err_path);
 	tp_json_key(&j, "inputs");
 	tp_json_array_begin(&j);
 	for (size_t i = 0; i < r->n_readers; i++)
@@ -214,8 +170,5 @@ report_json(FILE *out, const struct report *r)
 		put_output(&j, r);
 		put_transfer(&j, r);
 	}
-	tp_json_object_end(&j);
-	/* A failed write is on the stream and found when it is closed. */
-	if (tp_json_finish(&j))
-		return;
+	cli_json_end(&j);
 }

@@ -6,6 +6,7 @@
 
 #include "tp/onnx.h"
 
+#include "cli_json.h"
 #include "text.h"
 
 static const char *const kinds[] = {
@@ -143,34 +144,13 @@ inspect_graph(struct inspect_file *f)
 }
 
 static void
-put_json_str(struct tp_json *j, const char *key, struct tp_str value)
-{
-	tp_json_key(j, key);
-	tp_json_str(j, value);
-}
-
-static void
-put_json_u64(struct tp_json *j, const char *key, uint64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_u64(j, value);
-}
-
-static void
-put_json_i64(struct tp_json *j, const char *key, int64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_i64(j, value);
-}
-
-static void
 put_json_value(struct tp_json *j, const struct tp_onnx_value *v)
 {
 	tp_json_object_begin(j);
-	put_json_str(j, "name", v->name);
-	put_json_str(j, "kind", tp_str(kinds[v->kind]));
+	cli_json_str(j, "name", v->name);
+	cli_json_str(j, "kind", tp_str(kinds[v->kind]));
 	if (v->dtype)
-		put_json_str(j, "dtype", tp_str(tp_dtype_name(v->dtype)));
+		cli_json_str(j, "dtype", tp_str(tp_dtype_name(v->dtype)));
 	if (v->has_shape) {
 		tp_json_key(j, "shape");
 		tp_json_row_begin(j);
@@ -191,25 +171,25 @@ put_json_model(struct tp_json *j, const struct tp_onnx_summary *s)
 {
 	const struct tp_onnx_model *m = tp_onnx_summary_model(s);
 
-	put_json_i64(j, "ir_version", m->ir_version);
-	put_json_str(j, "producer_name", m->producer_name);
-	put_json_str(j, "producer_version", m->producer_version);
-	put_json_str(j, "domain", m->domain);
-	put_json_i64(j, "model_version", m->model_version);
-	put_json_str(j, "doc_string", m->doc_string);
-	put_json_str(j, "name", m->graph_name);
-	put_json_u64(j, "nodes", m->n_nodes);
-	put_json_u64(j, "subgraphs", m->n_subgraphs);
-	put_json_u64(j, "functions", m->n_functions);
-	put_json_u64(j, "training", m->n_training);
+	cli_json_i64(j, "ir_version", m->ir_version);
+	cli_json_str(j, "producer_name", m->producer_name);
+	cli_json_str(j, "producer_version", m->producer_version);
+	cli_json_str(j, "domain", m->domain);
+	cli_json_i64(j, "model_version", m->model_version);
+	cli_json_str(j, "doc_string", m->doc_string);
+	cli_json_str(j, "name", m->graph_name);
+	cli_json_u64(j, "nodes", m->n_nodes);
+	cli_json_u64(j, "subgraphs", m->n_subgraphs);
+	cli_json_u64(j, "functions", m->n_functions);
+	cli_json_u64(j, "training", m->n_training);
 	tp_json_key(j, "opsets");
 	tp_json_array_begin(j);
 	for (size_t i = 0; i < m->n_opsets; i++) {
 		const struct tp_onnx_opset *o = tp_onnx_summary_opset(s, i);
 
 		tp_json_object_begin(j);
-		put_json_str(j, "domain", o->domain);
-		put_json_i64(j, "version", o->version);
+		cli_json_str(j, "domain", o->domain);
+		cli_json_i64(j, "version", o->version);
 		tp_json_object_end(j);
 	}
 	tp_json_array_end(j);
@@ -245,9 +225,9 @@ inspect_json_graph(struct tp_json *j, struct inspect_file *f)
 		const struct tp_onnx_op *op = tp_onnx_summary_op(s, i);
 
 		tp_json_object_begin(j);
-		put_json_str(j, "op_type", op->op_type);
-		put_json_str(j, "domain", op->domain);
-		put_json_u64(j, "count", op->count);
+		cli_json_str(j, "op_type", op->op_type);
+		cli_json_str(j, "domain", op->domain);
+		cli_json_u64(j, "count", op->count);
 		tp_json_object_end(j);
 	}
 	tp_json_array_end(j);

@@ -9,46 +9,17 @@
 
 #include <inttypes.h>
 
-static void
-put_key_u64(struct tp_json *j, const char *key, uint64_t value)
-{
-	tp_json_key(j, key);
-	tp_json_u64(j, value);
-}
-
-static void
-put_key_str(struct tp_json *j, const char *key, struct tp_str value)
-{
-	tp_json_key(j, key);
-	tp_json_str(j, value);
-}
-
-static void
-put_key_text(struct tp_json *j, const char *key, const char *value)
-{
-	put_key_str(j, key, tp_str(value));
-}
-
-static void
-put_sizes(
-    struct tp_json *j, const char *key, const int64_t *sizes, unsigned rank)
-{
-	tp_json_key(j, key);
-	tp_json_row_begin(j);
-	for (unsigned i = 0; i < rank; i++)
-		tp_json_i64(j, sizes[i]);
-	tp_json_array_end(j);
-}
+#include "cli_json.h"
 
 void
 inspect_json_error(struct tp_json *j, const struct tp_err *err)
 {
 	tp_json_key(j, "error");
 	tp_json_object_begin(j);
-	put_key_text(j, "status", tp_status_text(err->status));
+	cli_json_text(j, "status", tp_status_text(err->status));
 	if (err->offset != TP_NO_OFFSET)
-		put_key_u64(j, "offset", err->offset);
-	put_key_text(j, "message", err->msg);
+		cli_json_u64(j, "offset", err->offset);
+	cli_json_text(j, "message", err->msg);
 	tp_json_object_end(j);
 }
 
@@ -61,20 +32,20 @@ put_place(
 	char crc[16];
 	uint64_t offset;
 
-	put_key_u64(j, "storage", e->storage);
+	cli_json_u64(j, "storage", e->storage);
 	if (f->sharers[e->storage] > 1)
-		put_key_u64(j, "sharers", f->sharers[e->storage]);
-	put_key_text(j, "encoding", encodings[s->encoding]);
-	put_key_u64(j, "file", s->file);
+		cli_json_u64(j, "sharers", f->sharers[e->storage]);
+	cli_json_text(j, "encoding", encodings[s->encoding]);
+	cli_json_u64(j, "file", s->file);
 	if (inspect_offset(f, e, &offset)) {
-		put_key_u64(j, "offset", offset);
-		put_key_u64(j, "alignment", inspect_alignment(offset));
+		cli_json_u64(j, "offset", offset);
+		cli_json_u64(j, "alignment", inspect_alignment(offset));
 	} else {
-		put_key_u64(j, "stored_bytes", s->stored_nbytes);
+		cli_json_u64(j, "stored_bytes", s->stored_nbytes);
 	}
 	if (s->has_crc32c) {
 		snprintf(crc, sizeof(crc), "%08" PRIx32, s->crc32c);
-		put_key_text(j, "crc32c", crc);
+		cli_json_text(j, "crc32c", crc);
 	}
 }
 
@@ -82,22 +53,20 @@ static void
 put_quant(
     struct tp_json *j, const struct inspect_file *f, const struct tp_entry *e)
 {
-	static const char *const per[] = {"tensor", "channel", "block"};
 	const struct tp_quant_info *q = e->quant;
 
 	tp_json_key(j, "quantization");
 	tp_json_object_begin(j);
-	put_key_text(j, "per", per[q->per]);
+	cli_json_text(j, "per", tp_quant_per_name(q->per));
 	if (q->per != TP_PER_TENSOR)
-		put_key_u64(j, "axis", q->axis);
+		cli_json_u64(j, "axis", q->axis);
 	if (q->per == TP_PER_BLOCK)
-		put_key_u64(j, "block", q->block);
-	put_key_str(j, "scale", tp_reader_entry(f->r, q->scale)->name);
+		cli_json_u64(j, "block", q->block);
+	cli_json_str(j, "scale", tp_reader_entry(f->r, q->scale)->name);
 	if (q->zero_point != TP_NONE)
-		put_key_str(j, "zero_point",
+		cli_json_str(j, "zero_point",
 		    tp_reader_entry(f->r, q->zero_point)->name);
-	tp_json_key(j, "in_graph");
-	tp_json_bool(j, q->in_graph);
+	cli_json_bool(j, "in_graph", q->in_graph);
 	tp_json_object_end(j);
 }
 
@@ -130,20 +99,18 @@ put_stats(struct tp_json *j, const struct tp_entry *e, const struct tp_stats *s)
 	tp_json_object_begin(j);
 	if (s->n_finite) {
 		put_range(j, e, s);
-		tp_json_key(j, "mean");
-		tp_json_double(j, s->mean);
-		tp_json_key(j, "std");
-		tp_json_double(j, tp_stats_std(s));
+		cli_json_double(j, "mean", s->mean);
+		cli_json_double(j, "std", tp_stats_std(s));
 	}
-	put_key_u64(j, "finite", s->n_finite);
-	put_key_u64(j, "zeros", s->n_zero);
-	put_key_u64(j, "nan", s->n_nan);
-	put_key_u64(j, "positive_inf", s->n_pos_inf);
-	put_key_u64(j, "negative_inf", s->n_neg_inf);
+	cli_json_u64(j, "finite", s->n_finite);
+	cli_json_u64(j, "zeros", s->n_zero);
+	cli_json_u64(j, "nan", s->n_nan);
+	cli_json_u64(j, "positive_inf", s->n_pos_inf);
+	cli_json_u64(j, "negative_inf", s->n_neg_inf);
 	if (s->n_nan)
-		put_key_u64(j, "first_nan", s->first_nan);
+		cli_json_u64(j, "first_nan", s->first_nan);
 	if (s->n_pos_inf + s->n_neg_inf)
-		put_key_u64(j, "first_inf", s->first_inf);
+		cli_json_u64(j, "first_inf", s->first_inf);
 	tp_json_object_end(j);
 }
 
@@ -152,10 +119,8 @@ put_histogram(struct tp_json *j, const struct tp_histogram *h)
 {
 	tp_json_key(j, "histogram");
 	tp_json_object_begin(j);
-	tp_json_key(j, "low");
-	tp_json_double(j, h->low);
-	tp_json_key(j, "high");
-	tp_json_double(j, h->high);
+	cli_json_double(j, "low", h->low);
+	cli_json_double(j, "high", h->high);
 	tp_json_key(j, "counts");
 	tp_json_row_begin(j);
 	for (unsigned i = 0; i < h->n_bins; i++)
@@ -177,7 +142,7 @@ put_result(
 	if (x->has_histogram)
 		put_histogram(j, &x->histogram);
 	if (x->has_hash)
-		put_key_text(j, "sha256", sha256_text(x->hash, text));
+		cli_json_text(j, "sha256", sha256_text(x->hash, text));
 }
 
 static void
@@ -185,24 +150,24 @@ put_tensor(struct tp_json *j, const struct inspect_file *f,
     const struct tp_entry *e, const struct inspect_result *x)
 {
 	tp_json_object_begin(j);
-	put_key_str(j, "name", e->name);
+	cli_json_str(j, "name", e->name);
 	if (e->scope.len) {
-		put_key_str(j, "scope", e->scope);
-		put_key_str(j, "local_name", e->local);
+		cli_json_str(j, "scope", e->scope);
+		cli_json_str(j, "local_name", e->local);
 	}
 	if (e->origin != TP_ORIGIN_PLAIN)
-		put_key_text(j, "origin", tp_origin_name(e->origin));
-	put_key_text(j, "dtype", tp_dtype_name(e->dtype));
-	put_sizes(j, "shape", e->shape, e->rank);
+		cli_json_text(j, "origin", tp_origin_name(e->origin));
+	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
+	cli_json_sizes(j, "shape", e->shape, e->rank);
 	if (e->strides)
-		put_sizes(j, "strides", e->strides, e->rank);
-	put_key_u64(j, "elements", e->n_elems);
-	put_key_u64(j, "bytes", e->nbytes);
+		cli_json_sizes(j, "strides", e->strides, e->rank);
+	cli_json_u64(j, "elements", e->n_elems);
+	cli_json_u64(j, "bytes", e->nbytes);
 	put_place(j, f, e);
 	if (e->sparse) {
 		tp_json_key(j, "sparse");
 		tp_json_object_begin(j);
-		put_key_u64(j, "values", e->sparse->n_values);
+		cli_json_u64(j, "values", e->sparse->n_values);
 		tp_json_object_end(j);
 	}
 	if (e->quant)
@@ -233,10 +198,10 @@ put_total(struct tp_json *j, const char *dtype, const struct inspect_total *t)
 {
 	tp_json_object_begin(j);
 	if (dtype)
-		put_key_text(j, "dtype", dtype);
-	put_key_u64(j, "tensors", t->tensors);
-	put_key_u64(j, "elements", t->elements);
-	put_key_u64(j, "bytes", t->nbytes);
+		cli_json_text(j, "dtype", dtype);
+	cli_json_u64(j, "tensors", t->tensors);
+	cli_json_u64(j, "elements", t->elements);
+	cli_json_u64(j, "bytes", t->nbytes);
 	tp_json_object_end(j);
 }
 
@@ -265,12 +230,8 @@ put_files(struct tp_json *j, const struct inspect_file *f)
 
 	tp_json_key(j, "stored_in");
 	tp_json_array_begin(j);
-	for (size_t i = 0; (path = tp_reader_file(f->r, i, &nbytes)); i++) {
-		tp_json_object_begin(j);
-		put_key_text(j, "path", path);
-		put_key_u64(j, "bytes", nbytes);
-		tp_json_object_end(j);
-	}
+	for (size_t i = 0; (path = tp_reader_file(f->r, i, &nbytes)); i++)
+		cli_json_file(j, path, nbytes);
 	tp_json_array_end(j);
 }
 
@@ -279,14 +240,8 @@ put_metadata(struct tp_json *j, const struct inspect_file *f)
 {
 	tp_json_key(j, "metadata");
 	tp_json_array_begin(j);
-	for (size_t i = 0; i < tp_reader_n_meta(f->r); i++) {
-		const struct tp_meta *m = tp_reader_meta(f->r, i);
-
-		tp_json_object_begin(j);
-		put_key_str(j, "key", m->key);
-		put_key_str(j, "value", m->value);
-		tp_json_object_end(j);
-	}
+	for (size_t i = 0; i < tp_reader_n_meta(f->r); i++)
+		cli_json_meta(j, tp_reader_meta(f->r, i));
 	tp_json_array_end(j);
 }
 
@@ -294,8 +249,8 @@ void
 inspect_json_file(struct tp_json *j, struct inspect_file *f)
 {
 	tp_json_object_begin(j);
-	put_key_text(j, "path", f->path);
-	put_key_text(j, "format", tp_format_name(tp_reader_format(f->r)));
+	cli_json_text(j, "path", f->path);
+	cli_json_text(j, "format", tp_format_name(tp_reader_format(f->r)));
 	put_files(j, f);
 	put_metadata(j, f);
 	if (inspect_options.graph)
@@ -312,7 +267,7 @@ inspect_json_failed(
     struct tp_json *j, const char *path, const struct tp_err *err)
 {
 	tp_json_object_begin(j);
-	put_key_text(j, "path", path);
+	cli_json_text(j, "path", path);
 	inspect_json_error(j, err);
 	tp_json_object_end(j);
 }

@@ -14,6 +14,7 @@
 #include "tp/copy.h"
 #include "tp/print.h"
 
+#include "cli_json.h"
 #include "slice.h"
 #include "strings.h"
 #include "text.h"
@@ -259,10 +260,8 @@ put_json_numbers(struct tp_json *j, const struct values *v, struct tp_err *err)
 static void
 put_json_slice(struct tp_json *j, const struct values *v, struct tp_err *err)
 {
-	tp_json_key(j, "tensor");
-	tp_json_str(j, v->e->name);
-	tp_json_key(j, "dtype");
-	tp_json_text(j, tp_dtype_name(v->e->dtype));
+	cli_json_str(j, "tensor", v->e->name);
+	cli_json_text(j, "dtype", tp_dtype_name(v->e->dtype));
 	tp_json_key(j, "shape");
 	tp_json_row_begin(j);
 	for (unsigned i = 0; i < v->slice.rank; i++)
@@ -289,8 +288,7 @@ inspect_json_values(struct tp_json *j, struct inspect_file *f)
 		struct values v;
 
 		tp_json_object_begin(j);
-		tp_json_key(j, "asked");
-		tp_json_text(j, list->items[i].text);
+		cli_json_text(j, "asked", list->items[i].text);
 		if (!open_values(f, list->items[i].text, &v, &err))
 			put_json_slice(j, &v, &err);
 		if (err.status)

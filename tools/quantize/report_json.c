@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_json.c - what became of each tensor, as one JSON document */
-#include "tp/json.h"
-#include "tp/version.h"
-
 #include "cli_json.h"
 
 #include "quantize/report.h"
-
-static void
-put_double(struct tp_json *j, const char *key, double value)
-{
-	tp_json_key(j, key);
-	tp_json_double(j, value);
-}
 
 static const char *const calibrations[] = {
     [TP_CALIBRATE_MINMAX] = "minmax",
@@ -28,8 +18,7 @@ put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
 	cli_json_text(j, "scheme", p->scheme->name);
 	if (p->scheme->scale == TP_DTYPE_NONE)
 		return;
-	tp_json_key(j, "symmetric");
-	tp_json_bool(j, p->symmetric);
+	cli_json_bool(j, "symmetric", p->symmetric);
 	cli_json_text(j, "per", tp_quant_per_name(p->per));
 	if (p->per != TP_PER_TENSOR)
 		cli_json_u64(j, "axis", p->axis);
@@ -37,7 +26,7 @@ put_recipe(struct tp_json *j, const struct tp_quantized_item *item)
 		cli_json_u64(j, "block", p->block);
 	cli_json_text(j, "calibrate", calibrations[p->calibrate]);
 	if (p->calibrate == TP_CALIBRATE_PERCENTILE)
-		put_double(j, "percentile", p->percentile);
+		cli_json_double(j, "percentile", p->percentile);
 	cli_json_u64(j, "scales", item->n_groups);
 	cli_json_u64(j, "zero_channels", item->n_zero_groups);
 	tp_json_key(j, "least_scale");
@@ -53,10 +42,10 @@ put_errors(struct tp_json *j, const struct tp_quantized_item *item)
 
 	tp_json_key(j, "errors");
 	tp_json_object_begin(j);
-	put_double(j, "max_abs", c->max_abs);
-	put_double(j, "rms", tp_compare_rms(c));
-	put_double(j, "sqnr", tp_compare_sqnr(c));
-	put_double(j, "cosine", tp_compare_cosine(c));
+	cli_json_double(j, "max_abs", c->max_abs);
+	cli_json_double(j, "rms", tp_compare_rms(c));
+	cli_json_double(j, "sqnr", tp_compare_sqnr(c));
+	cli_json_double(j, "cosine", tp_compare_cosine(c));
 	cli_json_u64(j, "saturated", item->n_saturated);
 	tp_json_object_end(j);
 }
@@ -69,14 +58,9 @@ put_item(struct tp_json *j, const struct quantize_report *r,
 	const struct gate *hit = NULL;
 
 	tp_json_object_begin(j);
-	tp_json_key(j, "name");
-	tp_json_str(j, item->name);
+	cli_json_str(j, "name", item->name);
 	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
-	tp_json_key(j, "shape");
-	tp_json_row_begin(j);
-	for (unsigned d = 0; d < e->rank; d++)
-		tp_json_i64(j, e->shape[d]);
-	tp_json_array_end(j);
+	cli_json_sizes(j, "shape", e->shape, e->rank);
 	cli_json_text(j, "status",
 	    item->widened	  ? "widened"
 	    : item->recipe.scheme ? "narrowed"
@@ -135,27 +119,12 @@ put_plan(struct tp_json *j, const struct quantize_report *r)
 	tp_json_object_begin(j);
 	cli_json_text(j, "from", r->plan->from);
 	if (r->plan->has_sqnr)
-		put_double(j, "target_sqnr", r->plan->sqnr);
+		cli_json_double(j, "target_sqnr", r->plan->sqnr);
 	if (r->plan->max_nbytes)
 		cli_json_u64(j, "target_size", r->plan->max_nbytes);
 	if (r->quantized)
-		put_double(j, "worst_sqnr", report_worst_sqnr(r->quantized));
-	tp_json_object_end(j);
-}
-
-static void
-put_error(struct tp_json *j, const struct quantize_report *r)
-{
-	tp_json_key(j, "error");
-	tp_json_object_begin(j);
-	cli_json_text(j, "kind", tp_status_text(r->err->status));
-	cli_json_text(j, "message", r->err->msg);
-	cli_json_text(j, "path", r->err_path);
-	tp_json_key(j, "offset");
-	if (r->err->offset == TP_NO_OFFSET)
-		tp_json_null(j);
-	else
-		tp_json_u64(j, r->err->offset);
+		cli_json_double(
+		    j, "worst_sqnr", report_worst_sqnr(r->quantized));
 	tp_json_object_end(j);
 }
 
@@ -164,25 +133,18 @@ report_json(FILE *out, const struct quantize_report *r)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
-	tp_json_object_begin(&j);
-	cli_json_text(&j, "program", "tp-quantize");
-	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_begin(&j, out, "tp-quantize");
 	cli_json_text(&j, "status", r->status);
 	cli_json_text(&j, "input", r->input);
 	cli_json_text(&j, "output", r->output);
 	if (r->err)
-		put_error(&j, r);
+		cli_json_error(&j, r->err, r->err_path);
 	if (r->transfer) {
-		tp_json_key(&j, "verified");
-		tp_json_bool(&j, r->verified);
+		cli_json_bool(&j, "verified", r->verified);
 	}
 	if (r->plan)
 		put_plan(&j, r);
 	if (r->quantized)
 		put_items(&j, r);
-	tp_json_object_end(&j);
-	/* A failed write is on the stream and found when it is closed. */
-	if (tp_json_finish(&j))
-		return;
+	cli_json_end(&j);
 }

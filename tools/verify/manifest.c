@@ -19,8 +19,8 @@
 #include "tp/format.h"
 #include "tp/json.h"
 #include "tp/parallel.h"
-#include "tp/version.h"
 
+#include "cli_json.h"
 #include "glob.h"
 #include "progress.h"
 #include "report.h"
@@ -160,54 +160,30 @@ choose(struct chosen *c)
  * ---- printing ----
  */
 
-/* A tp_json_write_fn */
-static int
-write_stdout(void *ctx, const char *s, size_t n)
-{
-	(void)ctx;
-	return fwrite(s, 1, n, stdout) < n;
-}
-
-static int
+static void
 put_json(const char *path, const struct chosen *c, const uint8_t *whole)
 {
 	char text[SHA256_TEXT_SIZE];
 	struct tp_json j;
 
-	tp_json_init(&j, write_stdout, NULL, TP_JSON_PRETTY);
-	tp_json_object_begin(&j);
-	tp_json_key(&j, "program");
-	tp_json_text(&j, "tp-verify");
-	tp_json_key(&j, "version");
-	tp_json_text(&j, TP_VERSION_STRING);
-	tp_json_key(&j, "command");
-	tp_json_text(&j, "manifest");
-	tp_json_key(&j, "file");
-	tp_json_text(&j, path);
-	tp_json_key(&j, "sha256");
-	tp_json_text(&j, sha256_text(whole, text));
+	cli_json_begin(&j, stdout, "tp-verify");
+	cli_json_text(&j, "command", "manifest");
+	cli_json_text(&j, "file", path);
+	cli_json_text(&j, "sha256", sha256_text(whole, text));
 	tp_json_key(&j, "tensors");
 	tp_json_array_begin(&j);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct tp_entry *e = entry_of(c, i);
 
 		tp_json_object_begin(&j);
-		tp_json_key(&j, "name");
-		tp_json_str(&j, e->name);
-		tp_json_key(&j, "dtype");
-		tp_json_text(&j, tp_dtype_name(e->dtype));
-		tp_json_key(&j, "shape");
-		tp_json_row_begin(&j);
-		for (unsigned d = 0; d < e->rank; d++)
-			tp_json_i64(&j, e->shape[d]);
-		tp_json_array_end(&j);
-		tp_json_key(&j, "sha256");
-		tp_json_text(&j, sha256_text(c->sums[i].hash, text));
+		cli_json_str(&j, "name", e->name);
+		cli_json_text(&j, "dtype", tp_dtype_name(e->dtype));
+		cli_json_sizes(&j, "shape", e->shape, e->rank);
+		cli_json_text(&j, "sha256", sha256_text(c->sums[i].hash, text));
 		tp_json_object_end(&j);
 	}
 	tp_json_array_end(&j);
-	tp_json_object_end(&j);
-	return tp_json_finish(&j) ? CLI_OUTPUT : CLI_OK;
+	cli_json_end(&j);
 }
 
 /* Part of a manifest is none: all hashes, or nothing. */
@@ -228,8 +204,9 @@ print_manifest(const char *path, const struct chosen *c)
 		return CLI_INPUT;
 	}
 	if (cli_common.json)
-		return put_json(path, c, hash);
-	sums_put_whole(stdout, hash, c->n);
+		put_json(path, c, hash);
+	else
+		sums_put_whole(stdout, hash, c->n);
 	return CLI_OK;
 }
 

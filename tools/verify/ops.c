@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tp/version.h"
-
 #include "cli_json.h"
 #include "glob.h"
 
@@ -195,20 +193,14 @@ put_json(const struct tp_op *const *ops, size_t n)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, cli_json_write, stdout, TP_JSON_PRETTY);
-	tp_json_object_begin(&j);
-	cli_json_text(&j, "program", "tp-verify");
-	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_begin(&j, stdout, "tp-verify");
 	cli_json_text(&j, "command", "ops");
 	tp_json_key(&j, "operators");
 	tp_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++)
 		json_op(&j, ops[i]);
 	tp_json_array_end(&j);
-	tp_json_object_end(&j);
-	/* A failed write is found when standard output is closed. */
-	if (tp_json_finish(&j))
-		return;
+	cli_json_end(&j);
 }
 
 int

@@ -5,18 +5,14 @@
 
 #include <string.h>
 
-#include "tp/version.h"
-
 #include "cli_json.h"
 #include "untrusted.h"
 
 static void
 put_status(struct tp_json *j, int status)
 {
-	tp_json_key(j, "passed");
-	tp_json_bool(j, status == CLI_OK);
-	tp_json_key(j, "exit_status");
-	tp_json_i64(j, status);
+	cli_json_bool(j, "passed", status == CLI_OK);
+	cli_json_i64(j, "exit_status", status);
 }
 
 /* Element n of the tensor as its coordinates. */
@@ -63,11 +59,9 @@ put_item(
 	size_t n = v->figures ? v->figures(item, figures) : 0;
 
 	tp_json_object_begin(j);
-	tp_json_key(j, "name");
-	tp_json_str(j, item->name);
+	cli_json_str(j, "name", item->name);
 	if (item->other_name.s) {
-		tp_json_key(j, "other_name");
-		tp_json_str(j, item->other_name);
+		cli_json_str(j, "other_name", item->other_name);
 	}
 	cli_json_text(j, "status", report_status_name(v, item->status));
 	if (item->kind)
@@ -77,11 +71,7 @@ put_item(
 	if (item->warning)
 		cli_json_text(j, "warning", item->warning);
 	if (item->shape || item->n_elems) {
-		tp_json_key(j, "shape");
-		tp_json_row_begin(j);
-		for (unsigned d = 0; d < item->rank; d++)
-			tp_json_i64(j, item->shape[d]);
-		tp_json_array_end(j);
+		cli_json_sizes(j, "shape", item->shape, item->rank);
 	}
 	cli_json_u64(j, "elements", item->n_elems);
 	cli_json_u64(j, "bytes", item->nbytes);
@@ -92,22 +82,6 @@ put_item(
 			put_figure(j, item, &figures[i]);
 		tp_json_object_end(j);
 	}
-	tp_json_object_end(j);
-}
-
-static void
-put_error(struct tp_json *j, const struct verdict *v)
-{
-	tp_json_key(j, "error");
-	tp_json_object_begin(j);
-	cli_json_text(j, "kind", tp_status_text(v->error.status));
-	cli_json_text(j, "message", v->error.msg);
-	cli_json_text(j, "path", v->error_path);
-	tp_json_key(j, "offset");
-	if (v->error.offset == TP_NO_OFFSET)
-		tp_json_null(j);
-	else
-		tp_json_u64(j, v->error.offset);
 	tp_json_object_end(j);
 }
 
@@ -145,7 +119,7 @@ put_verdict(struct tp_json *j, const struct verdict *v)
 	tp_json_array_end(j);
 	put_status(j, verdict_exit(v));
 	if (v->error.status)
-		put_error(j, v);
+		cli_json_error(j, &v->error, v->error_path);
 	else if (why)
 		cli_json_text(j, "why", why);
 	tp_json_key(j, "tensors");
@@ -159,8 +133,7 @@ put_verdict(struct tp_json *j, const struct verdict *v)
 		tp_json_object_begin(j);
 		cli_json_text(j, "kind", v->remarks[i].kind);
 		cli_json_text(j, "text", v->remarks[i].text);
-		tp_json_key(j, "exit_status");
-		tp_json_i64(j, v->remarks[i].exit);
+		cli_json_i64(j, "exit_status", v->remarks[i].exit);
 		tp_json_object_end(j);
 	}
 	tp_json_array_end(j);
@@ -173,10 +146,7 @@ report_json(FILE *out, const struct verdict *v, size_t n, int status)
 {
 	struct tp_json j;
 
-	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
-	tp_json_object_begin(&j);
-	cli_json_text(&j, "program", "tp-verify");
-	cli_json_text(&j, "version", TP_VERSION_STRING);
+	cli_json_begin(&j, out, "tp-verify");
 	cli_json_text(&j, "command", v->command);
 	put_status(&j, status);
 	cli_untrusted_put_json(&j);
@@ -185,8 +155,5 @@ report_json(FILE *out, const struct verdict *v, size_t n, int status)
 	for (size_t i = 0; i < n; i++)
 		put_verdict(&j, &v[i]);
 	tp_json_array_end(&j);
-	tp_json_object_end(&j);
-	/* A failed write is on the stream and found when it is closed. */
-	if (tp_json_finish(&j))
-		return;
+	cli_json_end(&j);
 }
