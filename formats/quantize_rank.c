@@ -142,20 +142,34 @@ rank_side(struct ranking *r, enum side side, struct tpi_fit *f,
 	return rc;
 }
 
+/*
+ * The nearest rank, from 1: the first with that share at or below it. 99.9 is
+ * no double, so 99.9 percent of 1000 are a little more than 999: what is within
+ * rounding of a whole number is that number.
+ */
+static uint64_t
+rank_of(double percentile, uint64_t size)
+{
+	double exact = percentile / 100 * (double)size, near = rint(exact);
+	uint64_t rank =
+	    (uint64_t)(fabs(exact - near) <= exact * 0x1p-48 ? near
+							     : ceil(exact));
+
+	return rank > size ? size : rank < 1 ? 1 : rank;
+}
+
 enum tp_status
 tpi_fit_percentile(
     struct tpi_fit *f, const struct tpi_narrow *n, struct tp_err *err)
 {
 	uint64_t n_groups = n->groups.n_groups;
-	uint64_t size = n->groups.n_elems / n_groups, rank;
+	uint64_t size = n->groups.n_elems / n_groups;
+	uint64_t rank = rank_of(n->recipe.percentile, size);
 	uint64_t room = n->max_memory / 4 / (DIGITS * sizeof(uint64_t));
 	struct ranking r = {.first_group = 0};
 	enum tp_status rc = TP_OK;
 	size_t max;
 
-	/* The nearest rank: the first with that share at or below it. */
-	rank = (uint64_t)ceil(n->recipe.percentile / 100 * (double)size);
-	rank = rank > size ? size : rank < 1 ? 1 : rank;
 	max = (size_t)(room < 1 ? 1 : room < n_groups ? room : n_groups);
 	r.counts = tp_mem_array(n->alloc, max, DIGITS * sizeof(*r.counts));
 	r.wanted = tp_mem_array(n->alloc, max, sizeof(*r.wanted));

@@ -275,7 +275,13 @@ static void
 percentiles(void **state)
 {
 	const char *path = temp_path(&test_dir, "in.tpt");
-	static const double shares[] = {100, 99, 50.5, 1, 1e-9};
+	/* 7 / 100 * 2800 is more than 196 in doubles; 55 likewise. */
+	static const struct {
+		double share;
+		size_t row, whole; /* ranks of 70 and 2800 values */
+	} rows[] = {{100, 70, 2800}, {99, 70, 2772}, {50.5, 36, 1414},
+	    {1, 1, 28}, {1e-9, 1, 1}, {7, 5, 196}, {55, 39, 1540},
+	    {99.9, 70, 2798}};
 	struct tp_quantize_options o = options();
 	struct tp_reader *r;
 	struct tp_tensor *x;
@@ -284,11 +290,10 @@ percentiles(void **state)
 	write_model(path, 0);
 	r = open_model(path);
 	x = tensor_of(r, "w");
-	for (size_t i = 0; i < 20; i++) {
+	for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
 		bool whole = i % 2, symmetric = i / 2 % 2;
-		double share = shares[i / 4];
 		size_t n = whole ? ROWS * COLUMNS : COLUMNS;
-		size_t rank = (size_t)ceil(share / 100 * (double)n);
+		size_t rank = whole ? rows[i / 4].whole : rows[i / 4].row;
 		static float v[ROWS * COLUMNS], minus[ROWS * COLUMNS];
 		struct tp_quant_grid grid =
 		    tp_quant_grid_of(tp_scheme_find("int8"), symmetric);
@@ -301,7 +306,7 @@ percentiles(void **state)
 		    .symmetric = symmetric,
 		    .per = whole ? TP_PER_TENSOR : TP_PER_CHANNEL,
 		    .calibrate = TP_CALIBRATE_PERCENTILE,
-		    .percentile = share};
+		    .percentile = rows[i / 4].share};
 		/* Room to rank a few rows at a time. */
 		o.max_memory = i % 3 ? 4 * 7 * 16384 : 0;
 		assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);

@@ -9,8 +9,10 @@
 #include "text.h"
 
 static void
-put_recipe(FILE *out, const struct tp_recipe *p)
+put_recipe(FILE *out, const struct tp_quantized_item *item)
 {
+	const struct tp_recipe *p = &item->recipe;
+
 	fputs(p->scheme->name, out);
 	if (p->scheme->scale == TP_DTYPE_NONE)
 		return;
@@ -21,6 +23,9 @@ put_recipe(FILE *out, const struct tp_recipe *p)
 		fprintf(out, " of %" PRIu64, p->block);
 	if (p->per != TP_PER_TENSOR)
 		fprintf(out, ", axis %u", p->axis);
+	fprintf(out, "  scale %.3g", (double)item->least_scale);
+	if (item->least_scale < item->most_scale)
+		fprintf(out, " to %.3g", (double)item->most_scale);
 }
 
 static void
@@ -47,7 +52,7 @@ put_item(FILE *out, const struct tp_reader *r,
 		putc('\n', out);
 		return;
 	}
-	put_recipe(out, &item->recipe);
+	put_recipe(out, item);
 	fprintf(out, "  sqnr %.2f dB  cosine %.6f  max %.3g  rms %.3g",
 	    tp_compare_sqnr(&item->errors), tp_compare_cosine(&item->errors),
 	    item->errors.max_abs, tp_compare_rms(&item->errors));
