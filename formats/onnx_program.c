@@ -16,6 +16,7 @@ struct tp_onnx_program {
 	struct tpi_arena arena; /* the messages, and what is made of them */
 	struct tpi_onnx_held *held;
 	struct tp_graph_model model;
+	struct tp_reader *r; /* of the files that the weights are mapped from */
 };
 
 void *
@@ -199,6 +200,8 @@ tp_onnx_program_open(const char *path, const struct tp_open_options *options,
 		rc = build_model(&b, &p->model, err);
 		p->held = b.held;
 		p->arena = b.take.tree;
+		p->r = b.take.r;
+		b.take.r = NULL;
 		tpi_arena_init(&b.take.tree, alloc);
 		tpi_onnx_take_close(&b.take);
 	}
@@ -215,6 +218,13 @@ tp_onnx_program_model(const struct tp_onnx_program *program)
 	return &program->model;
 }
 
+enum tp_status
+tp_onnx_program_check_files(
+    const struct tp_onnx_program *program, struct tp_err *err)
+{
+	return tp_reader_check_files(program->r, err);
+}
+
 void
 tp_onnx_program_close(struct tp_onnx_program *program)
 {
@@ -222,6 +232,7 @@ tp_onnx_program_close(struct tp_onnx_program *program)
 		return;
 	for (struct tpi_onnx_held *h = program->held; h; h = h->next)
 		tp_value_release(&h->value);
+	tp_close(program->r);
 	tpi_arena_release(&program->arena);
 	tp_mem_free(program->alloc, program, 1, sizeof(*program));
 }

@@ -320,6 +320,16 @@ tp_reader_file(const struct tp_reader *r, size_t i, uint64_t *nbytes)
 	return r->sources[i]->path;
 }
 
+enum tp_status
+tp_reader_check_files(const struct tp_reader *r, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; i < r->n_sources && !rc; i++)
+		rc = tpi_source_check(r->sources[i], err);
+	return rc;
+}
+
 bool
 tp_reader_reads_file(const struct tp_reader *r, const char *path)
 {

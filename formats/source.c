@@ -67,6 +67,8 @@ tpi_source_from_fd(const struct tp_alloc *alloc, int fd, const char *path,
 	s->size = (uint64_t)st.st_size;
 	s->device = (uint64_t)st.st_dev;
 	s->inode = (uint64_t)st.st_ino;
+	s->written_s = (int64_t)st.st_mtim.tv_sec;
+	s->written_ns = (int64_t)st.st_mtim.tv_nsec;
 	*out = s;
 	return TP_OK;
 fail:
@@ -139,11 +141,34 @@ tpi_source_again(
     const struct tpi_source *s, struct tpi_source **out, struct tp_err *err)
 {
 	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+	enum tp_status rc;
 
 	*out = NULL;
 	if (fd < 0)
 		return tp_fail_errno(err, TP_EIO, errno, "%s", s->path);
-	return tpi_source_from_fd(s->alloc, fd, s->path, out, err);
+	rc = tpi_source_from_fd(s->alloc, fd, s->path, out, err);
+	/* What it was when the structure was read, which is not read again. */
+	if (!rc) {
+		(*out)->size = s->size;
+		(*out)->written_s = s->written_s;
+		(*out)->written_ns = s->written_ns;
+	}
+	return rc;
+}
+
+enum tp_status
+tpi_source_check(const struct tpi_source *s, struct tp_err *err)
+{
+	struct stat st;
+
+	if (fstat(s->fd, &st))
+		return tp_fail_errno(err, TP_EIO, errno, "fstat");
+	if ((uint64_t)st.st_size == s->size &&
+	    (int64_t)st.st_mtim.tv_sec == s->written_s &&
+	    (int64_t)st.st_mtim.tv_nsec == s->written_ns)
+		return TP_OK;
+	return tp_fail(err, TP_EIO, TP_NO_OFFSET,
+	    "%s was written to while it was read", s->path);
 }
 
 void

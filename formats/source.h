@@ -23,7 +23,8 @@ struct tpi_source {
 	size_t path_size;
 	int fd;
 	uint64_t size;
-	uint64_t device, inode; /* who it is, whatever the path */
+	uint64_t device, inode;	       /* who it is, whatever the path */
+	int64_t written_s, written_ns; /* when it was written to last */
 };
 
 /* "-" is standard input. TP_EIO for what is no readable regular file. */
@@ -44,5 +45,11 @@ void tpi_source_close(struct tpi_source *s);
 /* Exactly n bytes at offset, or TP_EIO: also when the file has become short. */
 enum tp_status tpi_source_read(const struct tpi_source *s, uint64_t offset,
     void *buf, size_t n, struct tp_err *err);
+
+/*
+ * TP_EIO if the file was written to or cut since it was opened. That another
+ * file has its name by now does not matter.
+ */
+enum tp_status tpi_source_check(const struct tpi_source *s, struct tp_err *err);
 
 #endif

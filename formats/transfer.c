@@ -267,6 +267,18 @@ put_storage(struct tp_transfer *t, size_t i, struct tp_err *err)
 	return rc;
 }
 
+enum tp_status
+tpi_transfer_check_inputs(const struct tp_transfer *t, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; i < t->n_readers && !rc; i++)
+		rc = tp_reader_check_files(t->readers[i], err);
+	if (!rc && t->options.graph)
+		rc = tp_reader_check_files(t->options.graph, err);
+	return rc;
+}
+
 static enum tp_status
 write_all(struct tp_transfer *t, struct tp_err *err)
 {
@@ -288,6 +300,8 @@ write_all(struct tp_transfer *t, struct tp_err *err)
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = put_storage(t, order[i], err);
 	tp_scope_end(&scope);
+	if (!rc)
+		rc = tpi_transfer_check_inputs(t, err);
 	if (rc)
 		return rc;
 	scope = tp_scope_begin("commit output");

@@ -107,4 +107,8 @@ enum tp_status tpi_transfer_note(struct tp_transfer *t, struct tp_err *err,
 /* The path of a reader, for messages. */
 const char *tpi_reader_path(const struct tp_reader *r);
 
+/* TP_EIO if an input was written to since it was opened. */
+enum tp_status tpi_transfer_check_inputs(
+    const struct tp_transfer *t, struct tp_err *err);
+
 #endif

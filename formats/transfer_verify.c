@@ -314,6 +314,8 @@ tp_transfer_verify(struct tp_transfer *t, struct tp_err *err)
 	tp_close(c.out);
 	tp_storage_unref(buffers);
 	if (!rc)
+		rc = tpi_transfer_check_inputs(t, err);
+	if (!rc)
 		tp_writer_settle(t->writer);
 	return rc;
 }

@@ -147,6 +147,8 @@ inspect(const char *path, struct tp_json *j, bool title)
 		else
 			put_sections(&f);
 	}
+	if (tp_reader_check_files(f.r, &err))
+		f.status = cli_worst(f.status, cli_report(NULL, &err));
 	inspect_select_release(&f);
 	cli_seen_add(&seen, f.r);
 	tp_close(f.r);

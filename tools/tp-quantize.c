@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tp-quantize.c - a model with narrower weights, and what that costs */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "tp/transfer.h"
 
 #include "cli.h"
+#include "cli_file.h"
 #include "progress.h"
 #include "quantize/gates.h"
 #include "quantize/plan.h"
@@ -549,21 +549,22 @@ run(struct job *j)
 	return rc ? rc : write_output(j);
 }
 
+/* A cli_put_fn */
+static void
+put_report(FILE *out, void *ctx)
+{
+	report_json(out, ctx);
+}
+
 /* The report in a file of its own. */
 static int
-save_report(const struct quantize_report *r)
+save_report(struct quantize_report *r)
 {
-	FILE *out = fopen(opt_report, "w");
-	bool ok = out != NULL;
+	int errnum = cli_write_file(opt_report, put_report, r);
 
-	if (ok) {
-		report_json(out, r);
-		ok = !ferror(out);
-		ok = !fclose(out) && ok;
-	}
-	if (ok)
+	if (!errnum)
 		return CLI_OK;
-	cli_message_about(opt_report, "%s", strerror(errno));
+	cli_message_about(opt_report, "%s", strerror(errnum));
 	return CLI_OUTPUT;
 }
 

@@ -2,6 +2,7 @@
 /* source.c: only readable regular files, and only bytes that are there */
 #include "support/cmocka_all.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,6 +64,74 @@ bytes_are_those_of_the_file(void **state)
 	tpi_source_close(s);
 }
 
+static enum tp_status
+check_after(struct temp_dir *d, void (*change)(const char *path))
+{
+	/* Long ago, so that a change now is at another time. */
+	static const struct timespec then[2] = {
+	    {.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	const char *path = temp_path(d, "f");
+	struct tpi_source *s, *again;
+	enum tp_status rc;
+
+	write_file(path, "0123456789", 10);
+	assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+	assert_int_equal(tpi_source_open(NULL, path, &s, NULL), TP_OK);
+	if (change)
+		change(path);
+	assert_int_equal(tpi_source_again(s, &again, NULL), TP_OK);
+	rc = tpi_source_check(s, NULL);
+	/* It is what the first was when it was opened. */
+	assert_int_equal(tpi_source_check(again, NULL), rc);
+	tpi_source_close(s);
+	tpi_source_close(again);
+	return rc;
+}
+
+static void
+overwrite(const char *path)
+{
+	FILE *f = fopen(path, "r+");
+
+	fputs("9", f);
+	fclose(f);
+}
+
+static void
+cut(const char *path)
+{
+	assert_int_equal(truncate(path, 9), 0);
+}
+
+static void
+replace(const char *path)
+{
+	char other[600];
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	write_file(other, "abc", 3);
+	assert_int_equal(rename(other, path), 0);
+}
+
+static void
+remove_it(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+static void
+what_was_written_to_is_noticed(void **state)
+{
+	struct temp_dir *d = *state;
+
+	assert_int_equal(check_after(d, NULL), TP_OK);
+	assert_int_equal(check_after(d, overwrite), TP_EIO);
+	assert_int_equal(check_after(d, cut), TP_EIO);
+	/* The file that is read stays as it is. */
+	assert_int_equal(check_after(d, replace), TP_OK);
+	assert_int_equal(check_after(d, remove_it), TP_OK);
+}
+
 static void
 standard_input_can_be_a_file_or_a_pipe(void **state)
 {
@@ -115,6 +184,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEMP_DIR_TEST(what_is_no_file_is_refused),
 	    TEMP_DIR_TEST(bytes_are_those_of_the_file),
+	    TEMP_DIR_TEST(what_was_written_to_is_noticed),
 	    TEMP_DIR_TEST(standard_input_can_be_a_file_or_a_pipe),
 	    TEMP_DIR_TEST(no_memory_is_an_error),
 	};

@@ -205,12 +205,6 @@ int cli_report(const char *path, const struct tp_err *err);
 /* "malformed file at byte 3: message" without program and file. */
 void cli_put_error(FILE *out, const struct tp_err *err);
 
-/*
- * From now on a mapped page of that file which is gone ends the program with
- * CLI_INPUT and a message, instead of a signal.
- */
-void cli_mapped(const char *path);
-
 int cli_exit_of(enum tp_status status);
 int cli_worst(int a, int b);
 

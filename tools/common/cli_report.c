@@ -62,6 +62,7 @@ cli_start(void)
 	keep_descriptors_open();
 	signal(SIGPIPE, SIG_IGN);
 	raise_file_limit();
+	cli_watch_maps();
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 }
 

@@ -84,7 +84,6 @@ open_values(struct inspect_file *f, const char *text, struct values *v,
 		tp_shape_strides(v->e->shape, v->e->rank, v->slice.strides);
 		rc = string_array_new(f->r, entry, &v->strings, err);
 	} else {
-		cli_mapped(f->path);
 		rc = tp_reader_tensor(f->r, entry, &v->t, err);
 		if (!rc) {
 			memcpy(v->slice.strides, tp_tensor_strides(v->t),

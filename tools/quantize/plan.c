@@ -2,11 +2,11 @@
 /* plan.c - the schemes of --plan auto, one pass over the model for each */
 #include "quantize/plan.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "tp/transfer.h"
 
+#include "cli_file.h"
 #include "cli_json.h"
 
 /* Of two that are alike in size and error the first is taken. */
@@ -106,20 +106,24 @@ plan_choose(const struct plan_request *request, struct tp_reader *r,
 	return TP_OK;
 }
 
-enum tp_status
-plan_save(const struct tp_plan *plan, const char *path, struct tp_err *err)
+/* A cli_put_fn */
+static void
+put_plan(FILE *out, void *ctx)
 {
-	FILE *out = fopen(path, "w");
 	struct tp_json j;
-	bool ok = out != NULL;
 
-	if (ok) {
-		tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
-		tp_plan_write(plan, &j);
-		ok = !tp_json_finish(&j);
-		ok = !fclose(out) && ok;
-	}
-	return ok ? TP_OK
-		  : tp_fail(
-			err, TP_EOUTPUT, TP_NO_OFFSET, "%s", strerror(errno));
+	tp_json_init(&j, cli_json_write, out, TP_JSON_PRETTY);
+	tp_plan_write(ctx, &j);
+	/* What could not be written the stream remembers. */
+	(void)!tp_json_finish(&j);
+}
+
+enum tp_status
+plan_save(struct tp_plan *plan, const char *path, struct tp_err *err)
+{
+	int errnum = cli_write_file(path, put_plan, plan);
+
+	return errnum ? tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "%s",
+			    strerror(errnum))
+		      : TP_OK;
 }

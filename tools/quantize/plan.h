@@ -31,6 +31,6 @@ enum tp_status plan_choose(const struct plan_request *request,
 
 /* As text of the schema quantize-plan. TP_EOUTPUT. */
 enum tp_status plan_save(
-    const struct tp_plan *plan, const char *path, struct tp_err *err);
+    struct tp_plan *plan, const char *path, struct tp_err *err);
 
 #endif

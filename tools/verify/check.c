@@ -420,6 +420,10 @@ check_file(struct verdict *v, struct check_file *f, const char *path)
 	} else {
 		judge_all(v, f);
 		check_graph(v, f->r, path);
+		if (tp_reader_check_files(f->r, &err)) {
+			cli_report(path, &err);
+			verdict_fail(v, path, &err);
+		}
 	}
 	if (!cli_common.json)
 		put_verdict(v);

@@ -185,6 +185,17 @@ compare_all(struct diff *d, struct diff_pairs *pairs)
 	diff_tolerances_finish(&opt.tolerances);
 }
 
+static void
+check_files(struct diff *d)
+{
+	for (int i = 0; i < 2; i++) {
+		struct tp_err err = TP_ERR_INIT;
+
+		if (d->r[i] && tp_reader_check_files(d->r[i], &err))
+			fail(d, d->paths[i], &err);
+	}
+}
+
 int
 diff_run(int n_args, char **argv)
 {
@@ -204,6 +215,7 @@ diff_run(int n_args, char **argv)
 	open_both(&d);
 	if (d.r[0] && d.r[1])
 		compare_all(&d, &pairs);
+	check_files(&d);
 	if (!cli_common.json) {
 		verdict_put_items(stdout, &d.v);
 		if (opt_per_tensor)

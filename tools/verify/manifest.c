@@ -239,6 +239,8 @@ make_manifest(const char *path)
 		rc = CLI_UNSUPPORTED;
 	} else {
 		rc = report_errors(path, &c);
+		if (rc == CLI_OK && tp_reader_check_files(c.r, &err))
+			rc = cli_report(path, &err);
 		if (rc == CLI_OK)
 			rc = print_manifest(path, &c);
 	}
@@ -360,6 +362,10 @@ check_file(
 		compare(v, s, c);
 	} else {
 		v->no_memory = true;
+	}
+	if (c->r && tp_reader_check_files(c->r, &err)) {
+		cli_report(path, &err);
+		verdict_fail(v, path, &err);
 	}
 	if (!cli_common.json)
 		put_verdict(v);

@@ -3,8 +3,7 @@
  * report.c - who is told, and where it is written
  *
  * A report replaces a file only if that is a report of this program already: a
- * model whose name was given by mistake stays what it is. It is written beside
- * it first and renamed when whole.
+ * model whose name was given by mistake stays what it is.
  */
 #include "report.h"
 
@@ -13,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "cli_file.h"
 #include "text.h"
 
 /* Both kinds of report say so near their beginning. */
@@ -114,63 +113,40 @@ may_replace(const char *path)
 	       ((head[0] == '{' || head[0] == '<') && strstr(head, MARK));
 }
 
-/* "folder/.name.tp-part", to be freed with free. */
-static char *
-part_path(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	size_t size = strlen(path) + sizeof(".tp-part") + 1;
-	char *part = malloc(size);
+struct content {
+	put_fn *put;
+	const struct verdict *v;
+	size_t n;
+	int status;
+};
 
-	if (part)
-		snprintf(part, size, "%.*s.%s.tp-part", (int)(name - path),
-		    path, name);
-	return part;
+/* A cli_put_fn */
+static void
+put_content(FILE *out, void *ctx)
+{
+	const struct content *c = ctx;
+
+	c->put(out, c->v, c->n, c->status);
 }
 
-static int
-failed(const char *path, int errnum)
-{
-	cli_message_about(path, "%s", strerror(errnum));
-	return CLI_OUTPUT;
-}
-
-/* A regular file, whole or not at all; into anything else at once. */
 static int
 write_file(const char *path, put_fn *put, const struct verdict *v, size_t n,
     int status)
 {
+	struct content c = {put, v, n, status};
 	struct stat st;
-	bool direct = !stat(path, &st) && !S_ISREG(st.st_mode);
-	char *part = direct ? NULL : part_path(path);
-	const char *name = direct ? path : part;
-	FILE *f;
-	int rc = CLI_OK;
+	int errnum;
 
-	if (!name)
-		return failed(path, ENOMEM);
-	if (!direct && !may_replace(path)) {
+	if ((stat(path, &st) || S_ISREG(st.st_mode)) && !may_replace(path)) {
 		cli_message_about(
 		    path, "is there and is no report: it is not replaced");
-		free(part);
 		return CLI_OUTPUT;
 	}
-	f = fopen(name, "wb");
-	if (f) {
-		put(f, v, n, status);
-		errno = 0;
-		if (ferror(f) | (fclose(f) != 0))
-			rc = failed(path, errno ? errno : EIO);
-		else if (!direct && rename(part, path))
-			rc = failed(path, errno);
-		if (rc && !direct)
-			unlink(part);
-	} else {
-		rc = failed(path, errno);
-	}
-	free(part);
-	return rc;
+	errnum = cli_write_file(path, put_content, &c);
+	if (!errnum)
+		return CLI_OK;
+	cli_message_about(path, "%s", strerror(errnum));
+	return CLI_OUTPUT;
 }
 
 int

@@ -46,7 +46,7 @@ put_data(FILE *out, struct tp_str text, bool is_name, bool property)
 		cli_put_name(f, text, CLI_NAME_COLUMNS);
 	else if (f)
 		cli_put_text(f, text);
-	if (f && !fclose(f))
+	if (f && !fclose(f) && plain)
 		put_encoded(out, plain, size, property);
 	free(plain);
 }

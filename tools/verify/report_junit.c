@@ -68,7 +68,7 @@ put_escaped(FILE *out, struct tp_str text, bool is_name)
 		cli_put_name(f, text, 0);
 	else if (f)
 		cli_put_text(f, text);
-	if (f && !fclose(f))
+	if (f && !fclose(f) && plain)
 		put_xml(out, plain, size);
 	else
 		fputs("(out of memory)", out);

@@ -287,6 +287,8 @@ run_against(struct run_case *c, struct run_settings *s, const char *other)
 		rc = open_both(&a, paths, strings, &err);
 	if (!rc)
 		rc = compute_both(&a, &err);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = tp_onnx_program_check_files(a.m[i].file, &err);
 	if (rc)
 		run_not_run(&c->v, NULL, &err);
 	else

@@ -127,10 +127,12 @@ run_case(struct run_case *c, struct run_settings *s)
 	t.judge.strings = strings;
 	if (!rc)
 		rc = prepare(&t, strings, &err);
+	if (!rc) {
+		run_sets(&t);
+		rc = tp_onnx_program_check_files(t.m.file, &err);
+	}
 	if (rc)
 		run_not_run(&c->v, NULL, &err);
-	else
-		run_sets(&t);
 	check_expected(&t);
 	run_random_free(t.random);
 	run_model_close(&t.m);

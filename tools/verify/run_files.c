@@ -69,9 +69,9 @@ read_entry(const char *path, const char *name, struct tp_strings *strings,
 	if (!rc)
 		rc = find_entry(r, name, &entry, err);
 	if (!rc)
-		cli_mapped(path);
-	if (!rc)
 		rc = tp_reader_value(r, entry, strings, out, err);
+	if (!rc)
+		rc = tp_reader_check_files(r, err);
 	tp_close(r);
 	return rc;
 }
@@ -124,8 +124,6 @@ run_files_fill(const char *path, run_name_fn *name, const void *ctx,
 
 	*n_found = 0;
 	rc = tp_open(path, &options, &r, &why);
-	if (!rc)
-		cli_mapped(path);
 	for (size_t k = 0; k < n && !rc; k++) {
 		entry = tp_reader_find(r, name(ctx, k));
 		if (entry == TP_NONE || values[k].kind != TP_VALUE_NONE)
@@ -133,6 +131,8 @@ run_files_fill(const char *path, run_name_fn *name, const void *ctx,
 		rc = tp_reader_value(r, entry, strings, &values[k], &why);
 		*n_found += !rc;
 	}
+	if (!rc)
+		rc = tp_reader_check_files(r, &why);
 	tp_close(r);
 	return rc ? blame(path, &why, err) : TP_OK;
 }

@@ -37,6 +37,9 @@ sums_put(FILE *out, struct sha256 *whole, const struct sum *sum)
 	putc('\n', f);
 	failed = ferror(f);
 	failed |= fclose(f) != 0;
+	/* Without memory for all of it the C library may give none, and say
+	 * nothing. */
+	failed |= !line;
 	if (!failed) {
 		sha256_add(whole, line, size);
 		if (out)

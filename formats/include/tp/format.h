@@ -227,6 +227,13 @@ TP_API TP_NODISCARD enum tp_status tp_reader_attachment(struct tp_reader *r,
 /* The files a model lies in: path and size; NULL past the last. */
 TP_API const char *tp_reader_file(
     const struct tp_reader *r, size_t i, uint64_t *nbytes);
+/*
+ * TP_EIO if one of them was written to or cut since it was opened: what was
+ * read may be of two versions. Whoever judges or writes by what was read asks
+ * this at the end; tp_transfer_run and tp_transfer_verify do so themselves.
+ */
+TP_API TP_NODISCARD enum tp_status tp_reader_check_files(
+    const struct tp_reader *r, struct tp_err *err);
 /* True if path is, perhaps through links, one of them. */
 TP_API bool tp_reader_reads_file(const struct tp_reader *r, const char *path);
 

@@ -36,6 +36,9 @@ TP_API TP_NODISCARD enum tp_status tp_onnx_program_open(const char *path,
     struct tp_onnx_program **out, struct tp_err *err);
 TP_API const struct tp_graph_model *tp_onnx_program_model(
     const struct tp_onnx_program *program);
+/* As tp_reader_check_files; ask it when all that was wanted was computed. */
+TP_API TP_NODISCARD enum tp_status tp_onnx_program_check_files(
+    const struct tp_onnx_program *program, struct tp_err *err);
 TP_API void tp_onnx_program_close(
     struct tp_onnx_program *program); /* NULL is allowed */
 
