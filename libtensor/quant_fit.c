@@ -206,20 +206,37 @@ zero_for(const struct tp_quant_grid *grid, float low, float scale)
 	return z > grid->highest ? grid->highest : (int)z;
 }
 
+/* s, or the largest scale with which `code` stands for a finite number. */
+static float
+limit_scale(enum tp_dtype dtype, float s, int code)
+{
+	if (isfinite(number_of(code, s)))
+		return s;
+	/* What is not below this is rounded to infinity. */
+	s = (float)(0x1.ffffffp127 / (code < 0 ? -code : code));
+	while (!isfinite(number_of(code, s)))
+		s = next_scale(dtype, s, false);
+	return s;
+}
+
 static float
 scale_for(const struct tp_quant_grid *grid, float low, float high)
 {
 	double range = (double)high - (double)low;
-	int n = grid->highest - grid->lowest, zero;
-	float s = round_scale(grid->scale, range / n);
+	int n = grid->highest - grid->lowest;
+	float s = round_scale(grid->scale, range / n), before;
 
 	/* Where scales are coarse, one that the range fits into. */
 	if (range / (double)s > n * (1 + 0x1p-15))
 		s = next_scale(grid->scale, s, true);
-	zero = zero_for(grid, low, s);
-	while (!isfinite(number_of(grid->highest - zero, s)) ||
-	       !isfinite(number_of(grid->lowest - zero, s)))
-		s = next_scale(grid->scale, s, false);
+	/* A smaller one moves zero up, which may ask for a smaller one. */
+	do {
+		int zero = zero_for(grid, low, s);
+
+		before = s;
+		s = limit_scale(grid->scale, s, grid->highest - zero);
+		s = limit_scale(grid->scale, s, grid->lowest - zero);
+	} while (s < before);
 	return s;
 }
 
@@ -241,7 +258,8 @@ is_stable(
 	float low2 = clamped(grid, low, s, zero);
 	float high2 = clamped(grid, high, s, zero);
 
-	return ((double)high - (double)low) / (double)s <=
+	return isfinite(low2) && isfinite(high2) &&
+	       ((double)high - (double)low) / (double)s <=
 		   grid->highest - grid->lowest + 0.5 &&
 	       (low2 < 0 || high2 > 0) && scale_for(grid, low2, high2) == s &&
 	       zero_for(grid, low2, s) == zero;

@@ -292,6 +292,41 @@ odd_numbers(void **state)
 		}
 }
 
+/* Near the end of what floats can say no number becomes infinite. */
+static void
+huge_numbers(void **state)
+{
+	static struct tensor t;
+	const struct tp_scheme *s;
+	const int64_t shape[] = {3};
+
+	(void)state;
+	assert_int_equal(
+	    tp_quant_groups_init(&t.g, shape, 1, TP_PER_TENSOR, 0, 0, NULL),
+	    TP_OK);
+	/* The scale for these is a long way below range / 255. */
+	memcpy(t.x, (const float[]){-0x1.ff933cp127f, 0x1.b47cdep127f, 0},
+	    3 * sizeof(float));
+	for (size_t i = 0; (s = tp_scheme_at(i)); i++)
+		for (unsigned k = 0; k < 40000; k++) {
+			struct tp_quant_grid grid =
+			    tp_quant_grid_of(s, s->block || k % 2);
+
+			if (s->scale != TP_DTYPE_F32)
+				continue;
+			fit_all(&t, &grid, t.x);
+			check_range(&t, &grid);
+			for (size_t e = 0; e < 3; e++) {
+				float off = t.x[e] / 2 - t.y[e] / 2;
+
+				assert_true(isfinite(t.y[e]));
+				assert_true(fabsf(off) <= t.scale[0] * 0.75f);
+				t.x[e] =
+				    ldexpf((float)(int32_t)next_random(), 97);
+			}
+		}
+}
+
 static void
 subnormals(void **state)
 {
@@ -540,6 +575,7 @@ main(void)
 	    cmocka_unit_test(all_equal),
 	    cmocka_unit_test(all_zero),
 	    cmocka_unit_test(odd_numbers),
+	    cmocka_unit_test(huge_numbers),
 	    cmocka_unit_test(subnormals),
 	    cmocka_unit_test(one_outlier_in_a_channel),
 	    cmocka_unit_test(rows_of_the_cases),
