@@ -20,17 +20,72 @@
 #define DEQUANTIZE_CHANNEL 13
 #define DEQUANTIZE_BLOCK 21
 #define NUMPY_BROADCASTING 7
-#define N_CHANGES 4
 
+/* Which nodes a change concerns. */
+struct which {
+	enum {
+		WHICH_ALL,
+		WHICH_INPUTS,
+		WHICH_INPUTS_BELOW,
+		WHICH_OUTPUTS,
+		WHICH_HAS,
+		WHICH_NUMBER,
+		WHICH_NOT_NUMBER,
+		WHICH_TEXT,
+		WHICH_NOT_TEXT,
+	} kind;
+	int64_t number;
+	const char *attribute, *text;
+};
+
+#define ALWAYS                           \
+	{                                \
+		WHICH_ALL, 0, NULL, NULL \
+	}
+#define INPUTS(n)                           \
+	{                                   \
+		WHICH_INPUTS, n, NULL, NULL \
+	}
+#define INPUTS_BELOW(n)                           \
+	{                                         \
+		WHICH_INPUTS_BELOW, n, NULL, NULL \
+	}
+#define OUTPUTS(n)                           \
+	{                                    \
+		WHICH_OUTPUTS, n, NULL, NULL \
+	}
+#define HAS(name)                        \
+	{                                \
+		WHICH_HAS, 0, name, NULL \
+	}
+#define IS_SET(name)                            \
+	{                                       \
+		WHICH_NOT_NUMBER, 0, name, NULL \
+	}
+#define IS_NUMBER(name, n)                  \
+	{                                   \
+		WHICH_NUMBER, n, name, NULL \
+	}
+#define IS(name, value)                    \
+	{                                  \
+		WHICH_TEXT, 0, name, value \
+	}
+#define IS_NOT(name, value)                    \
+	{                                      \
+		WHICH_NOT_TEXT, 0, name, value \
+	}
+
+/* change 0: it has none. */
 static const struct {
 	const char *op_type;
-	size_t n_outputs; /* of nodes that change, at least */
-	int64_t changes[N_CHANGES];
+	struct which which;
+	int64_t change;
 } operators[] = {
-#define TPI_ONNX_OPERATOR(name, n_outputs, a, b, c, d) \
-	{name, n_outputs, {a, b, c, d}},
+#define TPI_ONNX_CHANGE(name, which, opset) {name, which, opset},
+#define TPI_ONNX_STEADY(name) {name, ALWAYS, 0},
 #include "onnx_opsets.def"
-#undef TPI_ONNX_OPERATOR
+#undef TPI_ONNX_CHANGE
+#undef TPI_ONNX_STEADY
 };
 
 /* The IR version that came with an opset. */
@@ -100,6 +155,40 @@ refuse(const struct tpi_onnx_edit *e, const struct tp_recipe *recipe,
 	    need, tpi_onnx_edit_opset(e), TP_BRIEF(op_type), why);
 }
 
+static bool
+concerns(const struct which *which, const TpOnnx__NodeProto *node)
+{
+	const TpOnnx__AttributeProto *a =
+	    which->attribute
+		? tpi_onnx_attribute(node, tp_str(which->attribute))
+		: NULL;
+	size_t n = (size_t)which->number;
+	bool same;
+
+	switch (which->kind) {
+	case WHICH_ALL:
+		return true;
+	case WHICH_INPUTS:
+		return node->n_input >= n;
+	case WHICH_INPUTS_BELOW:
+		return node->n_input < n;
+	case WHICH_OUTPUTS:
+		return node->n_output >= n;
+	case WHICH_HAS:
+		return a != NULL;
+	case WHICH_NUMBER:
+	case WHICH_NOT_NUMBER:
+		same = a && a->i == which->number; /* 0 if it is not there */
+		return a && same == (which->kind == WHICH_NUMBER);
+	case WHICH_TEXT:
+	case WHICH_NOT_TEXT:
+		same = a && a->has_s &&
+		       !tp_str_cmp(tpi_onnx_str(a->s), tp_str(which->text));
+		return a && same == (which->kind == WHICH_TEXT);
+	}
+	return true;
+}
+
 static enum tp_status
 check_node(const struct tpi_onnx_edit *e, const TpOnnx__NodeProto *node,
     const struct tp_recipe *recipe, int64_t need, struct tp_err *err)
@@ -114,12 +203,10 @@ check_node(const struct tpi_onnx_edit *e, const TpOnnx__NodeProto *node,
 		if (tp_str_cmp(op_type, tp_str(operators[i].op_type)))
 			continue;
 		known = true;
-		for (unsigned k = 0; k < N_CHANGES; k++)
-			if (node->n_output >= operators[i].n_outputs &&
-			    operators[i].changes[k] > have &&
-			    operators[i].changes[k] <= need)
-				return refuse(e, recipe, need, op_type,
-				    " means something else there", err);
+		if (operators[i].change > have && operators[i].change <= need &&
+		    concerns(&operators[i].which, node))
+			return refuse(e, recipe, need, op_type,
+			    " means something else there", err);
 	}
 	return known ? TP_OK
 		     : refuse(e, recipe, need, op_type,
