@@ -5,8 +5,9 @@
 # graph computes with
 #
 # It is valid, smaller, and (but for half) comes back byte for byte when it is
-# dequantized and quantized again. Computed by the reference operators, with these arguments of
-# tp-verify run, every output has errors at least that many decibels below it.
+# dequantized and quantized again. Computed by the reference operators, with these
+# arguments of tp-verify run (or page:NAME=1,3,H,W, an input drawn by page.sh),
+# every output has errors at least that many decibels below it.
 set -eu
 
 here=$(dirname "$(realpath "$0")")
@@ -71,6 +72,13 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 [ $# = 0 ] || shift
+case ${1:-} in
+page:*)
+	sh "$here/page.sh" "${1#page:}" page.safetensors
+	shift
+	set -- --in page.safetensors "$@"
+	;;
+esac
 for row in $rows; do
 	round "${row%:*}"
 	echo "$model: ${row%:*}, $(wc -c <model.onnx) -> $(wc -c <1.onnx) bytes"

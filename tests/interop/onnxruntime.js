@@ -128,8 +128,6 @@ async function main(args) {
 	return failed ? 1 : 0;
 }
 
-module.exports = { page };
-if (require.main === module)
-	main(process.argv.slice(2)).then(status => {
-		process.exitCode = status;
-	});
+main(process.argv.slice(2)).then(status => {
+	process.exitCode = status;
+});

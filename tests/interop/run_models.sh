@@ -57,14 +57,9 @@ compute silero_vad_v5.onnx --shape input=1,512 --shape state=2,1,128 --int 16000
 compute silero_vad_v6.onnx --shape input=1,512 --shape state=2,1,128 --int 16000
 # Of noise the detector says that no pixel is text, with nothing but rounding
 # between its answers: what is compared is a page.
-if [ -d "${TP_ONNXRUNTIME:-/nonexistent}/onnxruntime-node" ]; then
-	page=$(mktemp)
-	trap 'rm -rf "$work" "$page"' EXIT
-	NODE_PATH=$TP_ONNXRUNTIME node "$here/run_onnxruntime.js" \
-	    --page x=1,3,160,320 "$page"
-	compute ch_PP-OCRv4_det_infer.onnx --in "$page"
-else
-	compute ch_PP-OCRv4_det_infer.onnx --shape x=1,3,64,64
-fi
+page=$(mktemp)
+trap 'rm -rf "$work" "$page"' EXIT
+sh "$here/page.sh" x=1,3,160,320 "$page"
+compute ch_PP-OCRv4_det_infer.onnx --in "$page"
 compute ch_PP-OCRv4_rec_infer.onnx --shape x=1,3,48,160
 compute ch_ppocr_mobile_v2.0_cls_infer.onnx --shape x=1,3,48,192

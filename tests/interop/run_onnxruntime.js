@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_onnxruntime.js MODEL IN.safetensors OUT.safetensors - what ONNX Runtime
 // computes from the inputs in IN, as tensors with the names of the outputs
-//
-// run_onnxruntime.js --page NAME=1,3,H,W OUT.safetensors - an input that shows a
-// page with lines of letters
 'use strict';
 const fs = require('fs');
 const ort = require('onnxruntime-node');
-const { page } = require('./onnxruntime.js');
 
 const TYPES = {
 	F32: ['float32', Float32Array], F64: ['float64', Float64Array],
@@ -60,15 +56,6 @@ function write(path, tensors) {
 	fs.writeFileSync(path, Buffer.concat([head, Buffer.from(text), ...parts]));
 }
 
-function drawPage(spec, path) {
-	const [name, sizes] = spec.split('=');
-	const dims = sizes.split(',').map(Number);
-	const n = dims.reduce((a, b) => a * b, 1);
-	const data = Float32Array.from({ length: n }, (_, i) => page(dims)(i));
-
-	write(path, { [name]: new ort.Tensor('float32', data, dims) });
-}
-
 async function compute(model, input, output) {
 	const s = await ort.InferenceSession.create(
 	    model, { logSeverityLevel: 4 });
@@ -82,10 +69,7 @@ async function compute(model, input, output) {
 
 const args = process.argv.slice(2);
 
-if (args[0] === '--page')
-	drawPage(args[1], args[2]);
-else
-	compute(...args).catch(e => {
-		console.error(e.message);
-		process.exitCode = 1;
-	});
+compute(...args).catch(e => {
+	console.error(e.message);
+	process.exitCode = 1;
+});
