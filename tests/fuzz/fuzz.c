@@ -2,7 +2,6 @@
 /* fuzz.c - files in memory, and the walk over a model */
 #include "fuzz.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "tp/copy.h"
 #include "tp/shape.h"
 #include "tp/tensor.h"
+#include "tp/transfer.h"
 
 #define CHUNK 4096
 
@@ -61,17 +61,22 @@ fuzz_open(
     const char *path, const char *format, unsigned flags, struct tp_err *err)
 {
 	const struct tp_open_options o = {.format = format, .flags = flags};
+	struct fuzz_cost cost = {0, 0};
 	struct tp_reader *r = NULL;
-	enum tp_status rc = tp_open(path, &o, &r, err);
+	enum tp_status rc;
 
+	fuzz_begin();
+	rc = tp_open(path, &o, &r, err);
+	fuzz_end(&cost, "opening");
 	MUST((rc == TP_OK) == (r != NULL));
 	MUST(rc == TP_OK || err->msg[0]);
 	return r;
 }
 
-/* All bytes of entry i, or NULL: *rc says why. */
+/* All bytes of entry i, or NULL: *rc says why. Its cost is added. */
 static uint8_t *
-read_streamed(struct tp_reader *r, size_t i, enum tp_status *rc)
+read_streamed(
+    struct tp_reader *r, size_t i, enum tp_status *rc, struct fuzz_cost *cost)
 {
 	uint64_t nbytes = tp_reader_entry(r, i)->nbytes, at = 0;
 	bool keep = nbytes <= FUZZ_TENSOR_BYTES;
@@ -80,6 +85,7 @@ read_streamed(struct tp_reader *r, size_t i, enum tp_status *rc)
 	struct tp_stream *s = NULL;
 
 	MUST(all);
+	fuzz_begin();
 	*rc = tp_stream_entry(r, i, &s, &err);
 	while (!*rc && at < nbytes && at < 4 * FUZZ_TENSOR_BYTES) {
 		size_t n = nbytes - at < CHUNK ? (size_t)(nbytes - at) : CHUNK;
@@ -89,8 +95,9 @@ read_streamed(struct tp_reader *r, size_t i, enum tp_status *rc)
 			memcpy(all + at, chunk, n);
 		at += n;
 	}
-	MUST(!*rc || err.msg[0]);
 	tp_stream_close(s);
+	fuzz_end(cost, "reading tensors");
+	MUST(!*rc || err.msg[0]);
 	if (!*rc && keep)
 		return all;
 	free(all);
@@ -121,7 +128,7 @@ check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
 }
 
 static void
-walk_entry(struct tp_reader *r, size_t i)
+walk_entry(struct tp_reader *r, size_t i, struct fuzz_cost *cost)
 {
 	const struct tp_entry *e = tp_reader_entry(r, i);
 	enum tp_status rc;
@@ -130,7 +137,7 @@ walk_entry(struct tp_reader *r, size_t i)
 	MUST(e->rank <= TP_MAX_RANK);
 	MUST(e->storage < tp_reader_n_storages(r));
 	MUST(tp_reader_find(r, e->name) == i);
-	bytes = read_streamed(r, i, &rc);
+	bytes = read_streamed(r, i, &rc, cost);
 	if (bytes && e->dtype != TP_DTYPE_STRING)
 		check_tensor(r, i, bytes);
 	free(bytes);
@@ -139,6 +146,7 @@ walk_entry(struct tp_reader *r, size_t i)
 void
 fuzz_walk(struct tp_reader *r)
 {
+	struct fuzz_cost telling = {0, 0}, reading = {0, 0};
 	uint64_t nbytes;
 
 	MUST(tp_reader_format(r));
@@ -150,9 +158,35 @@ fuzz_walk(struct tp_reader *r)
 		struct tp_attachment a;
 		struct tp_err err = TP_ERR_INIT;
 
-		if (tp_reader_attachment(r, i, &a, &err))
-			MUST(err.msg[0]);
+		enum tp_status rc;
+
+		fuzz_begin();
+		rc = tp_reader_attachment(r, i, &a, &err);
+		fuzz_end(&telling, "making attachments");
+		MUST(!rc || err.msg[0]);
 	}
 	for (size_t i = 0; i < tp_reader_n_entries(r) && i < 1000; i++)
-		walk_entry(r, i);
+		walk_entry(r, i, &reading);
+}
+
+bool
+fuzz_transfer(struct tp_reader *r, const char *path,
+    const struct tp_transfer_options *o, struct tp_transfer **out,
+    struct tp_err *err)
+{
+	struct fuzz_cost planning = {0, 0}, writing = {0, 0};
+	enum tp_status rc;
+
+	fuzz_begin();
+	rc = tp_transfer_plan(&r, 1, path, o, out, err);
+	fuzz_end(&planning, "planning");
+	if (rc || tp_transfer_nbytes(*out) > 4 * FUZZ_TENSOR_BYTES)
+		return false;
+	fuzz_begin();
+	rc = tp_transfer_run(*out, err);
+	fuzz_end(&writing, "writing");
+	if (rc)
+		return false;
+	MUST_OK(tp_transfer_verify(*out, err), err);
+	return true;
 }

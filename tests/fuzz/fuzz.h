@@ -2,16 +2,19 @@
 /*
  * fuzz.h - what the fuzz targets share
  *
- * A target is one file with LLVMFuzzerTestOneInput. libFuzzer calls it with
- * what it makes up (./dev fuzz); replay.c, with the files of the corpus: then
- * it is an ordinary test. A target aborts when a promise is broken, through
- * MUST.
+ * A target is one file with fuzz_input. libFuzzer calls it with what it makes
+ * up
+ * (./dev fuzz); replay.c, with the files of the corpus: then it is an ordinary
+ * test. A target aborts when a promise is broken, through MUST; what a file may
+ * take is promised too (fuzz_limits.c), for what lies between fuzz_begin and
+ * fuzz_end.
  *
  * Files live in a folder of memory, under names that are the same every time.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +22,25 @@
 
 #include "tp/format.h"
 
+/* The target. */
+void fuzz_input(const uint8_t *data, size_t n);
+
+/* What calls it, and looks at what it took. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/*
+ * Around an operation that must be cheap. Its cost is added to what it did cost
+ * before, zeros at first: time sums up, of memory the most counts.
+ */
+struct fuzz_cost {
+	double ms;
+	long kib;
+};
+void fuzz_begin(void);
+void fuzz_end(struct fuzz_cost *cost, const char *what);
+
+/* The most that any operation did cost. */
+struct fuzz_cost fuzz_most(void);
 
 /* A promise; what is broken is printed before the end. */
 #define MUST(promise)                                                    \
@@ -57,6 +78,17 @@ struct tp_reader *fuzz_open(
  */
 #define FUZZ_TENSOR_BYTES ((uint64_t)1 << 20)
 void fuzz_walk(struct tp_reader *r);
+
+/*
+ * Transfer a model, if no more than 4 * FUZZ_TENSOR_BYTES are to be written;
+ * then what was written must be what was planned. The plan is to be freed in
+ * any case.
+ */
+struct tp_transfer;
+struct tp_transfer_options;
+bool fuzz_transfer(struct tp_reader *r, const char *path,
+    const struct tp_transfer_options *o, struct tp_transfer **out,
+    struct tp_err *err);
 
 /* The last byte of an input chooses options; it is taken off. */
 static inline unsigned

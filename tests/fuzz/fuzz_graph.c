@@ -133,22 +133,28 @@ run_twice(const struct tp_program *p, const struct tp_graph *g,
 	release(b, done ? n : 0);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_onnx_program *file = NULL;
 	struct tp_program *p = NULL;
 	struct tp_strings *strings = NULL;
 	const struct tp_graph_model *m;
+	struct fuzz_cost cost = {0, 0};
+	const char *path = fuzz_file("m.onnx", data, n);
+	enum tp_status rc;
 
 	MUST_OK(tp_strings_new(NULL, MAX_BYTES, &strings, &err), &err);
-	if (!tp_onnx_program_open(
-		fuzz_file("m.onnx", data, n), NULL, strings, &file, &err)) {
-		m = tp_onnx_program_model(file);
-		if (m->graph.n_inputs <= MAX_VALUES &&
-		    m->graph.n_outputs <= MAX_VALUES &&
-		    !tp_program_new(&small, m, &p, &err))
+	fuzz_begin();
+	rc = tp_onnx_program_open(path, NULL, strings, &file, &err);
+	m = rc ? NULL : tp_onnx_program_model(file);
+	if (!rc)
+		rc = tp_program_new(&small, m, &p, &err);
+	fuzz_end(&cost, "planning a graph");
+	if (m) {
+		if (!rc && m->graph.n_inputs <= MAX_VALUES &&
+		    m->graph.n_outputs <= MAX_VALUES)
 			run_twice(p, &m->graph, strings);
 		tp_program_free(p);
 	}
@@ -156,5 +162,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	tp_onnx_program_close(file);
 	tp_strings_free(strings);
 	MUST(n_given == 0);
-	return 0;
 }

@@ -68,11 +68,12 @@ scan_all(const char *text, size_t n)
 	tpi_json_release(&j);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
 	unsigned how = fuzz_choice(data, &n);
+	struct fuzz_cost cost = {0, 0};
 	char *text = malloc(n + 1);
 	struct tpi_json j;
 
@@ -80,10 +81,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	memcpy(text, data, n);
 	text[n] = 0;
 	scan_all(text, n);
+	fuzz_begin();
 	if (!tpi_json_init(&j, NULL, text, n, 0, &err))
 		if (!walk_object(&j, how, &err))
 			(void)!tpi_json_end(&j, &err);
 	tpi_json_release(&j);
+	fuzz_end(&cost, "parsing");
 	free(text);
-	return 0;
 }

@@ -58,7 +58,13 @@ count_errors(struct tp_reader *r)
 	struct tp_err err = TP_ERR_INIT;
 	size_t n = 0;
 
-	return tp_onnx_check(r, count_error, &n, &err) ? SIZE_MAX : n;
+	struct fuzz_cost cost = {0, 0};
+	enum tp_status rc;
+
+	fuzz_begin();
+	rc = tp_onnx_check(r, count_error, &n, &err);
+	fuzz_end(&cost, "checking a graph");
+	return rc ? SIZE_MAX : n;
 }
 
 /* From a file to another: narrowed, or widened where h is NULL. */
@@ -82,10 +88,7 @@ change(const char *from, const char *to, struct how *h)
 	if (r &&
 	    !(h ? tp_quantize_reader(r, &o, &q, &err)
 		: tp_dequantize_reader(r, &o, &q, &err)) &&
-	    !tp_transfer_plan(&q, 1, to, &t_options, &t, &err) &&
-	    tp_transfer_nbytes(t) <= 4 * FUZZ_TENSOR_BYTES &&
-	    !tp_transfer_run(t, &err)) {
-		MUST_OK(tp_transfer_verify(t, &err), &err);
+	    fuzz_transfer(q, to, &t_options, &t, &err)) {
 		if (count_errors(r) == 0)
 			MUST(count_errors(q) == 0);
 		done = true;
@@ -111,20 +114,19 @@ must_be_same(const char *a, const char *b)
 	fclose(g);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct how h = {.choice = fuzz_choice(data, &n)};
 
 	h.half = (h.choice >> 5) == 7;
 	h.scheme = tp_scheme_at(h.choice >> 5);
 	if (!change(fuzz_file("0.onnx", data, n), fuzz_path("1.onnx"), &h))
-		return 0;
+		return;
 	/* The input may have been narrowed by others: first without that. */
 	if (!h.half && change(fuzz_path("1.onnx"), fuzz_path("2.onnx"), NULL) &&
 	    change(fuzz_path("2.onnx"), fuzz_path("3.onnx"), &h) &&
 	    change(fuzz_path("3.onnx"), fuzz_path("4.onnx"), NULL) &&
 	    change(fuzz_path("4.onnx"), fuzz_path("5.onnx"), &h))
 		must_be_same(fuzz_path("3.onnx"), fuzz_path("5.onnx"));
-	return 0;
 }

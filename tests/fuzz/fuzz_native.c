@@ -29,8 +29,8 @@ repair(uint8_t *file, size_t n)
 	tpi_native_put_header(file, &h);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
 	unsigned choice = fuzz_choice(data, &n);
@@ -46,5 +46,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fuzz_walk(r);
 	tp_close(r);
 	free(file);
-	return 0;
 }

@@ -38,21 +38,26 @@ write_plan(const struct tp_plan *plan, struct text *t)
 	MUST(tp_json_finish(&j) == 0);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	char file[8 + sizeof(HEADER) - 1 + 26] = {sizeof(HEADER) - 1};
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_plan *plan = NULL;
 	struct tp_reader *r;
 	struct text once, again;
+	struct fuzz_cost cost = {0, 0};
+	enum tp_status rc;
 
 	memcpy(file + 8, HEADER, sizeof(HEADER) - 1);
 	r = fuzz_open(
 	    fuzz_file("model.safetensors", file, sizeof(file)), NULL, 0, &err);
 	MUST(r);
 	MUST_OK(tp_plan_new(NULL, r, &plan, &err), &err);
-	if (tpi_plan_parse(plan, (const char *)data, n, &err)) {
+	fuzz_begin();
+	rc = tpi_plan_parse(plan, (const char *)data, n, &err);
+	fuzz_end(&cost, "parsing");
+	if (rc) {
 		MUST(err.msg[0]);
 	} else {
 		write_plan(plan, &once);
@@ -62,5 +67,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	tp_plan_free(plan);
 	tp_close(r);
-	return 0;
 }

@@ -52,14 +52,8 @@ write_model(struct tp_reader *r, const char *path)
 	};
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_transfer *t = NULL;
-	bool written = false;
+	bool written = fuzz_transfer(r, path, &o, &t, &err);
 
-	if (!tp_transfer_plan(&r, 1, path, &o, &t, &err) &&
-	    tp_transfer_nbytes(t) <= 4 * FUZZ_TENSOR_BYTES) {
-		written = !tp_transfer_run(t, &err);
-		if (written)
-			MUST_OK(tp_transfer_verify(t, &err), &err);
-	}
 	tp_transfer_free(t);
 	return written;
 }
@@ -92,8 +86,8 @@ widen(const char *path)
 	tp_close(r);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct how h = {.choice = fuzz_choice(data, &n)};
 	struct tp_quantize_options o = {.recipe = recipe,
@@ -103,13 +97,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_reader *r, *q = NULL;
 	const char *out = h.choice & 16 ? "q.tpt" : "q.safetensors";
+	struct fuzz_cost cost = {0, 0};
+	enum tp_status rc;
 
 	for (size_t i = 0; i <= h.choice >> 5 || !h.scheme; i++)
 		h.scheme = tp_scheme_at(tp_scheme_at(i) ? i : 0);
 	r = fuzz_open(fuzz_file("in", data, n), NULL, 0, &err);
 	if (!r)
-		return 0;
-	if (!tp_quantize_reader(r, &o, &q, &err)) {
+		return;
+	fuzz_begin();
+	rc = tp_quantize_reader(r, &o, &q, &err);
+	fuzz_end(&cost, "quantizing");
+	if (!rc) {
 		check_items(q);
 		fuzz_walk(q);
 		if (write_model(q, fuzz_path(out)))
@@ -124,5 +123,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fuzz_walk(q);
 	tp_close(q);
 	tp_close(r);
-	return 0;
 }

@@ -3,8 +3,8 @@
  * and not */
 #include "fuzz.h"
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
 	unsigned flags = fuzz_choice(data, &n) & 7;
@@ -14,5 +14,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (r)
 		fuzz_walk(r);
 	tp_close(r);
-	return 0;
 }

@@ -20,8 +20,8 @@ make_shard(const char *name, const char *header, size_t nbytes)
 	fuzz_file(name, file, 8 + len + nbytes);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	static int made;
 	struct tp_err err = TP_ERR_INIT;
@@ -45,5 +45,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (r)
 		fuzz_walk(r);
 	tp_close(r);
-	return 0;
 }

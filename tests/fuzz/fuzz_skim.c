@@ -10,16 +10,20 @@ static const ProtobufCMessageDescriptor *const messages[] = {
     &tp_onnx__model_proto__descriptor, &tp_onnx__tensor_proto__descriptor,
     &tp_onnx__graph_proto__descriptor, &tp_onnx__type_proto__descriptor};
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+void
+fuzz_input(const uint8_t *data, size_t n)
 {
 	const struct tp_limits limits = tp_limits_default();
 	struct tp_err err = TP_ERR_INIT;
 	unsigned choice = fuzz_choice(data, &n);
 	ProtobufCMessage *m = NULL;
-	enum tp_status rc = tpi_skim_unpack(
-	    NULL, data, n, messages[choice % 4], &limits, &m, &err);
+	struct fuzz_cost cost = {0, 0};
+	enum tp_status rc;
 
+	fuzz_begin();
+	rc = tpi_skim_unpack(
+	    NULL, data, n, messages[choice % 4], &limits, &m, &err);
+	fuzz_end(&cost, "unpacking");
 	MUST((rc == TP_OK) == (m != NULL));
 	MUST(rc == TP_OK || err.msg[0]);
 	if (m) {
@@ -29,5 +33,4 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		MUST(packed <= 16 * n + 16);
 	}
 	tpi_proto_free(NULL, m);
-	return 0;
 }
