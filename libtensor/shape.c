@@ -67,14 +67,15 @@ tp_shape_extent(const int64_t *sizes, const int64_t *strides, unsigned rank,
     int64_t *low, int64_t *high, struct tp_err *err)
 {
 	int64_t lo = 0, hi = 0;
+	bool empty = false;
 
-	for (unsigned d = 0; d < rank; d++) {
+	/* Of no elements none lies far away, whatever the strides of other
+	 * axes. */
+	for (unsigned d = 0; d < rank; d++)
+		empty |= sizes[d] == 0;
+	for (unsigned d = 0; d < rank && !empty; d++) {
 		int64_t reach;
 
-		if (sizes[d] == 0) {
-			*low = *high = 0;
-			return TP_OK;
-		}
 		if (tp_mul_i64(sizes[d] - 1, strides[d], &reach) ||
 		    tp_add_i64(
 			reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi) ||

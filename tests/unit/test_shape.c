@@ -103,6 +103,7 @@ extents_reach_both_ways(void **state)
 	    {{5, 3}, {0, 0}, 0, 0, TP_OK},
 	    {{0, 3}, {INT64_MAX, INT64_MAX}, 0, 0, TP_OK},
 	    {{3, 0}, {1, INT64_MIN}, 0, 0, TP_OK},
+	    {{3, 0}, {INT64_MAX, 1}, 0, 0, TP_OK},
 	    {{3, 2}, {INT64_MAX, 1}, 0, 0, TP_ELIMIT},
 	    {{2, 2}, {INT64_MAX, 1}, 0, 0, TP_ELIMIT},
 	    {{2, 1}, {INT64_MAX, 1}, 0, INT64_MAX, TP_OK},
