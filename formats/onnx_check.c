@@ -300,28 +300,35 @@ domain_of(ProtobufCBinaryData b)
 	return tp_str_cmp(s, TP_STR("ai.onnx")) ? s : TP_STR("");
 }
 
-static bool
-imports(TpOnnx__OperatorSetIdProto *const *sets, size_t n, struct tp_str domain)
+/* Into a new map; whether one comes twice may be told. */
+static void
+import_domains(struct tpi_check *c, TpOnnx__OperatorSetIdProto *const *sets,
+    size_t n, bool tell_twice)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!tp_str_cmp(domain_of(sets[i]->domain), domain))
-			return true;
-	return false;
+	tp_map_init(&c->domains, c->alloc);
+	for (size_t i = 0; i < n && !c->no_memory; i++) {
+		struct tp_str domain = domain_of(sets[i]->domain);
+		enum tp_status rc =
+		    tp_map_add(&c->domains, domain, i, NULL, NULL);
+
+		if (rc == TP_EARG && tell_twice)
+			tpi_check_say(c, NULL, true,
+			    "domain '%s' is imported twice", TP_BRIEF(domain));
+		c->no_memory |= rc != TP_OK && rc != TP_EARG;
+	}
 }
 
 static void
 check_domain(struct tpi_check *c, struct tpi_check_scope *s,
     const TpOnnx__NodeProto *node)
 {
-	const TpOnnx__FunctionProto *f = c->function;
 	struct tp_str domain = domain_of(node->domain);
+	size_t i;
 
 	/* Before version 3 there was one set of operators. */
 	if (c->model->ir_version < 3 && domain.len == 0)
 		return;
-	if (f ? imports(f->opset_import, f->n_opset_import, domain)
-	      : imports(
-		    c->model->opset_import, c->model->n_opset_import, domain))
+	if (tp_map_find(&c->domains, domain, &i))
 		return;
 	tpi_check_say(c, s, true,
 	    "node %zu (%s): no version of domain '%s' is imported", s->at,
@@ -488,8 +495,10 @@ check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
 	    .name = tpi_onnx_str(f->name),
 	    .nodes = f->node,
 	    .n_nodes = f->n_node};
+	const struct tp_map outer = c->domains;
 
 	c->function = f;
+	import_domains(c, f->opset_import, f->n_opset_import, false);
 	scope_init(c, &s);
 	if (!f->name.len)
 		tpi_check_say(c, &s, true, "a function has no name");
@@ -504,6 +513,8 @@ check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
 			    "output '%s' is defined nowhere",
 			    TP_BRIEF(tpi_onnx_str(f->output[i])));
 	scope_release(c, &s);
+	tp_map_release(&c->domains);
+	c->domains = outer;
 	c->function = NULL;
 }
 
@@ -518,16 +529,11 @@ check_model(struct tpi_check *c)
 	if (m->ir_version >= 3 && m->n_opset_import == 0)
 		tpi_check_say(
 		    c, NULL, true, "the model imports no set of operators");
-	for (size_t i = 0; i < m->n_opset_import; i++) {
-		struct tp_str domain = domain_of(m->opset_import[i]->domain);
-
-		if (imports(m->opset_import, i, domain))
-			tpi_check_say(c, NULL, true,
-			    "domain '%s' is imported twice", TP_BRIEF(domain));
-	}
+	import_domains(c, m->opset_import, m->n_opset_import, true);
 	tpi_check_graph(c, m->graph, &s);
 	for (size_t i = 0; i < m->n_functions && !c->no_memory; i++)
 		check_function(c, m->functions[i]);
+	tp_map_release(&c->domains);
 }
 
 enum tp_status

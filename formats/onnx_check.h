@@ -15,6 +15,7 @@ struct tpi_check {
 	const struct tp_alloc *alloc;
 	const TpOnnx__ModelProto *model;
 	const TpOnnx__FunctionProto *function; /* whose body it is, or NULL */
+	struct tp_map domains; /* that the function or else the model imports */
 	tp_onnx_problem_fn *fn;
 	void *ctx;
 	bool no_memory;
