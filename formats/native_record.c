@@ -13,6 +13,8 @@
 #include "tp/shape.h"
 #include "tp/utf8.h"
 
+#include "reader_check.h"
+
 #include "banned.h"
 
 /*
@@ -181,6 +183,9 @@ tpi_native_read_attachment(struct tpi_native_walk *w, struct tp_err *err)
 	rc = end_record(w, &record, err);
 	if (!rc)
 		rc = check_text(w, name, "name", record.offset, err);
+	if (!rc)
+		rc =
+		    tpi_expand(w->r, place->x.nbytes, name, record.offset, err);
 	return rc ? rc : tpi_reader_add_attachment(w->r, name, err);
 }
 

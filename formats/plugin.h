@@ -95,6 +95,8 @@ struct tp_reader {
 	    arena; /* names, shapes, metadata: all that is borrowed */
 	struct tpi_source **sources; /* [0] is the file that was opened */
 	size_t n_sources, cap_sources;
+	uint64_t source_bytes;	 /* of all sources */
+	uint64_t expanded_bytes; /* what reading all of it makes of them */
 	struct tp_storage_info *storages;
 	size_t n_storages, cap_storages;
 	size_t *first_entry; /* of each storage, or TP_NONE; names it */

@@ -26,6 +26,7 @@ tp_limits_default(void)
 	    .metadata = 1000000,
 	    .metadata_bytes = (uint64_t)64 << 20,
 	    .depth = 100,
+	    .expansion = UINT64_MAX,
 	};
 }
 
@@ -48,6 +49,8 @@ fill_limits(struct tp_limits *l)
 		l->metadata_bytes = d.metadata_bytes;
 	if (!l->depth)
 		l->depth = d.depth;
+	if (!l->expansion)
+		l->expansion = d.expansion;
 }
 
 const char *

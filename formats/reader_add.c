@@ -75,6 +75,8 @@ tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
 	r->sources = items;
 	*index = r->n_sources;
 	r->sources[r->n_sources++] = source;
+	if (tp_add_u64(r->source_bytes, source->size, &r->source_bytes))
+		r->source_bytes = UINT64_MAX;
 	return TP_OK;
 }
 
@@ -190,6 +192,8 @@ tpi_reader_add(struct tp_reader *r, const struct tp_entry *entry,
 		return tp_fail(err, TP_ELIMIT, offset,
 		    "more than %" PRIu64 " tensors", r->limits.tensors);
 	rc = tpi_entry_check(r, &e, offset, err);
+	if (!rc)
+		rc = tpi_entry_expand(r, &e, offset, err);
 	if (!rc)
 		rc = make_room(r->alloc, &items, r->n_entries + 1,
 		    &r->cap_entries, sizeof(*r->entries), err);

@@ -172,6 +172,39 @@ tpi_entry_check(const struct tp_reader *r, struct tp_entry *e, uint64_t offset,
 }
 
 enum tp_status
+tpi_expand(struct tp_reader *r, uint64_t nbytes, struct tp_str name,
+    uint64_t offset, struct tp_err *err)
+{
+	uint64_t limit;
+
+	if (tp_mul_u64(r->source_bytes, r->limits.expansion, &limit))
+		limit = UINT64_MAX;
+	if (limit < TPI_EXPANSION_FREE)
+		limit = TPI_EXPANSION_FREE;
+	if (tp_add_u64(r->expanded_bytes, nbytes, &nbytes))
+		nbytes = UINT64_MAX;
+	if (nbytes > limit)
+		return tp_fail(err, TP_ELIMIT, offset,
+		    "'%s': the expansion of %" PRIu64
+		    " bytes goes beyond %" PRIu64 " bytes",
+		    TP_BRIEF(name), r->source_bytes, limit);
+	r->expanded_bytes = nbytes;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_entry_expand(struct tp_reader *r, const struct tp_entry *e, uint64_t offset,
+    struct tp_err *err)
+{
+	const struct tp_storage_info *s = &r->storages[e->storage];
+	uint64_t nbytes = e->nbytes;
+
+	if (s->encoding != TP_ENC_RAW && s->nbytes > nbytes)
+		nbytes = s->nbytes;
+	return tpi_expand(r, nbytes, e->name, offset, err);
+}
+
+enum tp_status
 tpi_text_check(struct tp_str text, const char *what, uint64_t limit,
     uint64_t offset, struct tp_err *err)
 {

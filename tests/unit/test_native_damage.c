@@ -530,6 +530,75 @@ space_before_the_directory(void **state)
 	free(b);
 }
 
+/* One storage of eight bytes, or of 1 MiB of zeros that is deflated. */
+static enum tp_status
+open_expanding(const struct tp_entry *entries, size_t n, bool deflated,
+    uint64_t expansion, struct tp_err *err)
+{
+	static const uint8_t zeros[1 << 20];
+	const uint64_t nbytes[] = {deflated ? sizeof(zeros) : 8, 8};
+	const void *const data[] = {zeros, zeros};
+	const struct native_model model = {{.entries = entries,
+					       .n_entries = n,
+					       .storage_nbytes = nbytes,
+					       .n_storages = 2},
+	    data};
+	const struct tp_create_options create = {.compress = deflated ? 9 : 0};
+	const struct tp_open_options open = {
+	    .limits = {.expansion = expansion}};
+	const char *path = temp_path(&test_dir, "expanding");
+	struct tp_reader *r = NULL;
+	enum tp_status rc;
+
+	assert_int_equal(native_write(path, &model, &create, err), TP_OK);
+	rc = tp_open(path, &open, &r, err);
+	tp_close(r);
+	return rc;
+}
+
+static void
+expansion_is_limited(void **state)
+{
+	static const int64_t many[] = {1 << 25}, one[] = {1}, still[] = {0};
+	static const struct tp_sparse_info sparse = {
+	    .n_values = 1, .indices = 1};
+	const struct tp_entry repeated = {.name = LIT("a"),
+	    .dtype = TP_DTYPE_U8,
+	    .rank = 1,
+	    .shape = many,
+	    .strides = still,
+	    .n_elems = 1 << 25,
+	    .nbytes = 1 << 25};
+	struct tp_entry e = repeated, views[17];
+	struct tp_err err = TP_ERR_INIT;
+	char names[17];
+
+	(void)state;
+	assert_int_equal(open_expanding(&e, 1, false, 0, &err), TP_OK);
+	assert_int_equal(open_expanding(&e, 1, false, 1032, &err), TP_ELIMIT);
+	assert_non_null(strstr(err.msg, "'a': the expansion of "));
+	assert_non_null(strstr(err.msg, "goes beyond 16777216 bytes"));
+	assert_int_equal(open_expanding(&e, 1, false, 1 << 20, &err), TP_OK);
+	e.strides = NULL;
+	e.sparse = &sparse;
+	assert_int_equal(open_expanding(&e, 1, false, 1032, &err), TP_ELIMIT);
+
+	/* Sixteen times a storage is what is always allowed. */
+	for (size_t i = 0; i < 17; i++) {
+		names[i] = (char)('a' + i);
+		views[i] = (struct tp_entry){.name = {&names[i], 1},
+		    .dtype = TP_DTYPE_U8,
+		    .rank = 1,
+		    .shape = one,
+		    .n_elems = 1,
+		    .nbytes = 1};
+	}
+	assert_int_equal(open_expanding(views, 16, true, 1, &err), TP_OK);
+	assert_int_equal(open_expanding(views, 17, true, 1, &err), TP_ELIMIT);
+	assert_non_null(strstr(err.msg, "'q': the expansion of "));
+	assert_int_equal(open_expanding(views, 17, false, 1, &err), TP_OK);
+}
+
 static void
 limits_hold(void **state)
 {
@@ -576,6 +645,7 @@ main(void)
 	    cmocka_unit_test(further_sections_are_for_later_versions),
 	    cmocka_unit_test(a_later_version_is_told),
 	    cmocka_unit_test(space_before_the_directory),
+	    cmocka_unit_test(expansion_is_limited),
 	    cmocka_unit_test(limits_hold),
 	};
 

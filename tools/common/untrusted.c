@@ -16,7 +16,8 @@ const char *const cli_untrusted_choices[] = {"no", "yes", "require", NULL};
 	X(name_bytes, 16 << 10)       \
 	X(metadata, 10000)            \
 	X(metadata_bytes, 16 << 20)   \
-	X(depth, 64)
+	X(depth, 64)                  \
+	X(expansion, 1032)
 
 static const struct limit {
 	const char *name;
@@ -52,7 +53,7 @@ cli_untrusted_set_limit(const struct cli_option *option, const char *text)
 		return NULL;
 	}
 	return "not one of header_bytes, directory_bytes, tensors, "
-	       "name_bytes, metadata, metadata_bytes, depth";
+	       "name_bytes, metadata, metadata_bytes, depth, expansion";
 }
 
 struct tp_limits

@@ -49,6 +49,12 @@ struct tp_limits {
 	uint64_t metadata;	  /* pairs: 1,000,000 */
 	uint64_t metadata_bytes;  /* of one value: 64 MiB */
 	uint64_t depth;		  /* nested messages: 100 (JSON always: 127) */
+	/*
+	 * What reading every tensor makes of each byte of the files: sparse
+	 * tensors and views count as dense, compressed storages once for each
+	 * tensor in them. 16 MiB are always allowed. No limit.
+	 */
+	uint64_t expansion;
 };
 
 /* The defaults above, filled in. */
