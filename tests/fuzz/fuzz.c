@@ -60,7 +60,11 @@ struct tp_reader *
 fuzz_open(
     const char *path, const char *format, unsigned flags, struct tp_err *err)
 {
-	const struct tp_open_options o = {.format = format, .flags = flags};
+	const struct tp_open_options o = {
+	    .format = format,
+	    .limits = {.expansion = FUZZ_EXPANSION},
+	    .flags = flags,
+	};
 	struct fuzz_cost cost = {0, 0};
 	struct tp_reader *r = NULL;
 	enum tp_status rc;

@@ -68,7 +68,10 @@ const char *fuzz_path(const char *name);
 /* Makes such a file; returns its path. */
 const char *fuzz_file(const char *name, const void *data, size_t n);
 
-/* tp_open with limits that suit small files. NULL: refused, *err says why. */
+/* A limit that suits small files. */
+#define FUZZ_EXPANSION 256
+
+/* tp_open with that limit. NULL: refused, *err says why. */
 struct tp_reader *fuzz_open(
     const char *path, const char *format, unsigned flags, struct tp_err *err);
 

@@ -140,6 +140,8 @@ fuzz_input(const uint8_t *data, size_t n)
 	struct tp_onnx_program *file = NULL;
 	struct tp_program *p = NULL;
 	struct tp_strings *strings = NULL;
+	const struct tp_open_options options = {
+	    .limits = {.expansion = FUZZ_EXPANSION}};
 	const struct tp_graph_model *m;
 	struct fuzz_cost cost = {0, 0};
 	const char *path = fuzz_file("m.onnx", data, n);
@@ -147,7 +149,7 @@ fuzz_input(const uint8_t *data, size_t n)
 
 	MUST_OK(tp_strings_new(NULL, MAX_BYTES, &strings, &err), &err);
 	fuzz_begin();
-	rc = tp_onnx_program_open(path, NULL, strings, &file, &err);
+	rc = tp_onnx_program_open(path, &options, strings, &file, &err);
 	m = rc ? NULL : tp_onnx_program_model(file);
 	if (!rc)
 		rc = tp_program_new(&small, m, &p, &err);

@@ -75,7 +75,8 @@ static enum tp_status
 read_value(const char *path, unsigned flags, const struct tp_type *type,
     struct tp_strings *strings, struct tp_value *out)
 {
-	const struct tp_open_options o = {.flags = flags};
+	const struct tp_open_options o = {
+	    .limits = {.expansion = FUZZ_EXPANSION}, .flags = flags};
 	struct fuzz_cost cost = {0, 0};
 	struct tp_err err = TP_ERR_INIT;
 	enum tp_status rc;

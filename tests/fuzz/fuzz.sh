@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# fuzz.sh - runs fuzz targets that are built; ./dev fuzz builds them first
+#
+#	fuzz.sh run DIR SECONDS TARGET…
+#	fuzz.sh coverage DIR TARGET…
+#
+# DIR is the folder of a build. What was learnt is shared by all builds, in
+# build/fuzz/learnt/TARGET; what was found lies in build/fuzz/found/TARGET-*.
+# FUZZ_SEED makes runs begin with the same numbers.
+set -euo pipefail
+cd "$(dirname "$(realpath "$0")")/../.."
+
+learnt=build/fuzz/learnt
+facts=build/reliability/fuzz.facts
+
+fact() {
+	mkdir -p "${facts%/*}"
+	printf '%s\t%s\n' "$1" "$2" >>"$facts"
+}
+
+# seeds DIR TARGET: files and folders; with Debian's test data, where it is
+# installed: a model of every operator.
+seeds() {
+	local models=/usr/share/libonnx-testdata/data
+
+	cat "$1/tests/fuzz/fuzz_$2.seeds"
+	case $2 in
+	graph | onnx | narrow | diff | value)
+		[ ! -d "$models" ] || echo "$models/node $models/simple"
+		;;
+	esac
+}
+
+# byte NUMBER
+byte() {
+	# shellcheck disable=SC2059 # the format is the byte
+	printf "\\x$(printf %02x "$(($1 & 255))")"
+}
+
+# make_seeds DIR TARGET: where inputs end with a byte that chooses, whole files
+# get one, and lie in build/fuzz/seeds/TARGET; for diff also pairs of files with
+# the length of the first behind them. Says what to read.
+make_seeds() {
+	local to=build/fuzz/seeds/$2 found file before='' i=0 n
+
+	read -ra found <<<"$(seeds "$1" "$2" | tr '\n' ' ')"
+	grep -q fuzz_choice "tests/fuzz/fuzz_$2.c" || {
+		echo "${found[*]}"
+		return
+	}
+	mkdir -p "$to"
+	[ "${#found[@]}" = 1 ] || [ -e "$to/0" ] ||
+	    find "${found[@]:1}" -type f -size -128 -size +0 | LC_ALL=C sort |
+	    while read -r file; do
+		{ cat "$file" && byte $((i * 85 + i / 4)); } >"$to/$i"
+		[ "$2" != diff ] || [ -z "$before" ] || {
+			n=$(stat -c %s "$before")
+			cat "$before" "$file"
+			byte "$n" && byte $((n >> 8)) && byte $((i * 4 + 2))
+		} >"$to/$i-pair"
+		before=$file i=$((i + 1))
+	done
+	# The first is what fuzzing found, and has its byte.
+	echo "${found[0]} $to"
+}
+
+# one DIR SECONDS TARGET: one line tells how it went. The limit of time is for
+# what hangs: a slow machine is none of its business.
+run_one() {
+	local dir=$1 seconds=$2 target=$3 log executions begun=$SECONDS rc=0
+
+	log=$dir/$target.log
+	mkdir -p build/fuzz/found "$learnt/$target"
+	# shellcheck disable=SC2046 # a list of folders
+	ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS:-} \
+	    "$dir/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
+	    ${FUZZ_SEED:+-seed="$FUZZ_SEED"} \
+	    -timeout=120 -malloc_limit_mb=64 -rss_limit_mb=2048 -max_len=65536 \
+	    -dict="$dir/tests/fuzz/fuzz_$target.dict" -print_final_stats=1 \
+	    -artifact_prefix="build/fuzz/found/$target-" "$learnt/$target" \
+	    $(make_seeds "$dir" "$target") >"$log" 2>&1 || rc=$?
+	executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+	printf '%-12s %10s executions, coverage %s%s\n' "$target" \
+	    "${executions:-no}" \
+	    "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)" \
+	    "$([ "$rc" = 0 ] || echo ", FAILED: see $log")"
+	fact "fuzz.$target.executions" "${executions:-0}"
+	fact "fuzz.$target.seconds" "$((SECONDS - begun))"
+	return "$rc"
+}
+
+# One target a processor.
+run() {
+	local dir=$1 seconds=$2
+
+	shift 2
+	printf '%s\n' "$@" |
+	    xargs -P "$(nproc)" -n 1 "$0" one "$dir" "$seconds" || return 1
+}
+
+# Files of formats/ that read: what walks bytes of files (the cursor, JSON,
+# protobuf), and what such a walk is handed to.
+readers() {
+	grep -lE '#include "(cursor|json|proto_(skim|wire|copy|splice)|native|onnx_(read|slots|message|take|typed|scopes|graph)|shards|safetensors|reader)\.h"' \
+	    formats/*.c | grep -vE '_(write|out|layout)\.c$'
+}
+
+# Each file of a folder once more under gcov: lines that are executed.
+coverage() {
+	local dir=$1 target file lines covered=0 all=0 percent count
+
+	shift
+	find "$dir" -name '*.gcda' -delete
+	for target; do
+		mkdir -p "$learnt/$target"
+		# shellcheck disable=SC2046 # a list of folders
+		echo "$dir/tests/fuzz/fuzz_$target $learnt/$target" \
+		    $(make_seeds "$dir" "$target") $(seeds "$dir" "$target")
+	done | xargs -P "$(nproc)" -L 1 nice >"$dir/coverage.log"
+	for file in $(readers); do
+		lines=$(gcov -n -o \
+		    "$dir/formats/CMakeFiles/tpformats_objects.dir" \
+		    "${file##*/}" 2>/dev/null |
+		    grep -A1 -F "File '$PWD/$file'" | sed -n '2s/^Lines executed://p')
+		percent=${lines%%%*} count=${lines##* }
+		fact "fuzz.coverage.${file##*/}" "$percent"
+		printf '%-28s %6s %% of %4d lines\n' "$file" "$percent" "$count"
+		all=$((all + count))
+		covered=$(awk -v c="$covered" -v n="$count" -v p="$percent" \
+		    'BEGIN { printf "%.0f", c + n * p / 100 }')
+	done
+	percent=$(awk -v c="$covered" -v n="$all" \
+	    'BEGIN { printf "%.1f", 100 * c / n }')
+	fact fuzz.coverage.lines "$all"
+	fact fuzz.coverage.percent "$percent"
+	printf '%-28s %6s %% of %4d lines\n' all "$percent" "$all"
+}
+
+case ${1:-} in
+run | coverage) "$@" ;;
+one) run_one "${@:2}" ;;
+*)
+	sed -n 's/^#	/usage: /p' "$0" >&2
+	exit 2
+	;;
+esac
