@@ -2,6 +2,7 @@
 /* quant_fit.c - schemes, groups of elements, and a scale for a range */
 #include "tp/quant_fit.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -182,18 +183,50 @@ number_of(double code, float scale)
 	return (float)(code * (double)scale);
 }
 
+/* With so few bits scales are as far apart as codes, or nearly. */
+static bool
+is_coarse(enum tp_dtype dtype, float s)
+{
+	return s < (dtype == TP_DTYPE_F16 ? 0x1p-14f : FLT_MIN);
+}
+
+/* A scale for a, which gets the code n, or a lower one where that is coarse. */
+static float
+scale_for_magnitude(enum tp_dtype dtype, int n, float a)
+{
+	float s = round_scale(dtype, (double)(a / (float)n));
+
+	/* Where scales are coarse, the next one up; not past the largest. */
+	if (steps(a, s) > n)
+		s = next_scale(dtype, s, true);
+	while (!isfinite(number_of(n, s)))
+		s = next_scale(dtype, s, false);
+	return s;
+}
+
 /* Symmetric: the largest magnitude gets the outermost code. */
 static float
 fit_magnitude(const struct tp_quant_grid *grid, float a)
 {
 	int n = grid->signed_scale ? -grid->lowest : grid->highest - grid->zero;
-	float s = round_scale(grid->scale, (double)(a / (float)n));
+	float s = scale_for_magnitude(grid->scale, n, a), before;
 
-	/* Where scales are coarse, the next one up; not past the largest. */
-	if (steps(a, s) > n)
-		s = next_scale(grid->scale, s, true);
-	while (!isfinite(number_of(n, s)))
-		s = next_scale(grid->scale, s, false);
+	if (!is_coarse(grid->scale, s))
+		return s;
+	/*
+	 * The number that a becomes may be nearer to a smaller scale, of which
+	 * a is hardly more than n then. In the end it is the code n, or one
+	 * that stays; nothing but zeros has the scale of zeros.
+	 */
+	do {
+		double code = steps(a, s);
+
+		if (code < 1)
+			return 1;
+		before = s;
+		s = scale_for_magnitude(
+		    grid->scale, n, number_of(code > n ? n : code, s));
+	} while (s < before);
 	return s;
 }
 
@@ -252,17 +285,25 @@ clamped(const struct tp_quant_grid *grid, float x, float scale, int zero)
 
 /* Do the numbers that low and high become lead to the same scale again? */
 static bool
-is_stable(
+is_settled(
     const struct tp_quant_grid *grid, float low, float high, float s, int zero)
 {
 	float low2 = clamped(grid, low, s, zero);
 	float high2 = clamped(grid, high, s, zero);
 
-	return isfinite(low2) && isfinite(high2) &&
-	       ((double)high - (double)low) / (double)s <=
-		   grid->highest - grid->lowest + 0.5 &&
-	       (low2 < 0 || high2 > 0) && scale_for(grid, low2, high2) == s &&
+	return isfinite(low2) && isfinite(high2) && (low2 < 0 || high2 > 0) &&
+	       scale_for(grid, low2, high2) == s &&
 	       zero_for(grid, low2, s) == zero;
+}
+
+/* … and do they all have codes? */
+static bool
+is_stable(
+    const struct tp_quant_grid *grid, float low, float high, float s, int zero)
+{
+	return ((double)high - (double)low) / (double)s <=
+		   grid->highest - grid->lowest + 0.5 &&
+	       is_settled(grid, low, high, s, zero);
 }
 
 /* s with its significand cut to 16 bits: codes times it are exact. */
@@ -299,6 +340,15 @@ fit_range(const struct tp_quant_grid *grid, float low, float high, float *scale,
 		if (i < 2)
 			s = next_scale(grid->scale, plain, i == 1);
 	}
+	/* Subnormal scales are far apart: the largest that stays as it is. */
+	s = plain;
+	for (int i = 0; i < 64; i++) {
+		*scale = s;
+		*zero = (int16_t)zero_for(grid, low, s);
+		if (is_settled(grid, low, high, s, *zero))
+			return;
+		s = next_scale(grid->scale, s, false);
+	}
 	*scale = plain;
 	*zero = (int16_t)zero_for(grid, low, plain);
 }
@@ -308,6 +358,7 @@ tp_quant_fit(const struct tp_quant_grid *grid, float low, float high,
     float *scale, int16_t *zero)
 {
 	float a = -low > high ? -low : high;
+	double below;
 
 	*scale = 1;
 	*zero = (int16_t)grid->zero;
@@ -318,7 +369,12 @@ tp_quant_fit(const struct tp_quant_grid *grid, float low, float high,
 		return;
 	}
 	*scale = fit_magnitude(grid, a);
-	if (grid->signed_scale && high > -low)
+	if (!grid->signed_scale || high <= -low)
+		return;
+	/* Where scales are coarse, both ends may become the same number. */
+	below = steps(-low, *scale);
+	below = below > grid->highest ? grid->highest : below;
+	if (steps(high, *scale) > below)
 		*scale = -*scale;
 }
 

@@ -102,8 +102,9 @@ def resnet(opset, ir_version):
         y = b.add("Conv", [y, b.weight(f"b{i}", 32, 32, 1, 1)], f"cb{i}")
         h = b.add("Relu", [b.add("Add", [y, h], f"s{i}")], f"r{i + 1}")
     y = b.add("Conv", [h, b.weight("group", 64, 16, 3, 3)], "cg", group=2)
+    # No padding, but what the attribute means was other in opset 10.
     y = b.add("ConvTranspose", [y, b.weight("up", 64, 32, 2, 2)], "ct",
-              strides=[2, 2])
+              strides=[2, 2], auto_pad="VALID")
     y = b.add("Flatten", [b.add("GlobalAveragePool", [y], "p")], "f")
     b.add("Gemm", [y, b.weight("fc", 100, 32), b.weight("fc_bias", 100)],
           "y", transB=1)
@@ -168,7 +169,7 @@ SCHEMES = [
     ("q8_0", [], 21, 30, 0.96), ("q4_0", [], 21, 10, 0.95),
 ]
 VERSIONS = [(9, 3), (11, 6), (13, 7), (17, 8), (19, 9), (21, 10)]  # opset, IR
-# Operators that change their meaning, and the opset in which they do.
+# Nodes that change their meaning, and the opset in which they do.
 CHANGES = {resnet: ("ConvTranspose", 11), transformer: ("Softmax", 13)}
 
 

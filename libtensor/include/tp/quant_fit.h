@@ -103,8 +103,8 @@ TP_API size_t tp_quant_range_add(const struct tp_quant_groups *g,
  * The scale, which is never 0, and the zero point for values low … high:
  * (high - low) / (highest - lowest) rounded to the scale's dtype, or what is
  * next to it where codes would not come back as themselves when their numbers
- * are quantized again (that holds for scales that are not subnormal). 1 for low
- * = high = 0.
+ * are quantized again. 1 for low = high = 0, and where a scale of f16 cannot be
+ * as small as the values would need it to have another code than zero.
  */
 TP_API void tp_quant_fit(const struct tp_quant_grid *grid, float low,
     float high, float *scale, int16_t *zero);
