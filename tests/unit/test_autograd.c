@@ -1,146 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autograd: each gradient against differences, histories, writes, no memory */
-#include "support/numbers.h"
+#include "support/functions.h"
 
 #include <pthread.h>
 
 #include "support/fail_alloc.h"
 
-#include "tp/autograd.h"
 #include "tp/layout.h"
-#include "tp/ops.h"
-
-typedef const struct tp_tensor *const *args_t;
 
 #define N 12 /* elements of the first input */
-
-/* Functions to check: x is [2, 6] or [3, 4], y broadcasts to it or fits it. */
-#define UNARY(op)                                                       \
-	static enum tp_status call_##op(void *ctx, args_t in, size_t n, \
-	    struct tp_tensor **out, struct tp_err *err)                 \
-	{                                                               \
-		(void)ctx;                                              \
-		(void)n;                                                \
-		return tp_##op(in[0], out, err);                        \
-	}
-#define BINARY(op)                                                      \
-	static enum tp_status call_##op(void *ctx, args_t in, size_t n, \
-	    struct tp_tensor **out, struct tp_err *err)                 \
-	{                                                               \
-		(void)ctx;                                              \
-		(void)n;                                                \
-		return tp_##op(in[0], in[1], out, err);                 \
-	}
-UNARY(exp)
-UNARY(log)
-UNARY(tanh)
-UNARY(relu)
-UNARY(sigmoid)
-UNARY(sqrt)
-UNARY(neg)
-UNARY(abs)
-BINARY(add)
-BINARY(sub)
-BINARY(mul)
-BINARY(div)
-BINARY(pow)
-BINARY(matmul)
-
-#define CALL(name, ...)                                                   \
-	static enum tp_status call_##name(void *ctx, args_t in, size_t n, \
-	    struct tp_tensor **out, struct tp_err *err)                   \
-	{                                                                 \
-		(void)ctx;                                                \
-		(void)n;                                                  \
-		return __VA_ARGS__;                                       \
-	}
-
-static const int axis_0[] = {0}, axis_1[] = {-1}, turn[] = {1, 0};
-static const int64_t flat[] = {4, -1}, wide[] = {3, 2, 6};
-
-CALL(sum_all, tp_sum(in[0], NULL, 0, false, out, err))
-CALL(sum_0, tp_sum(in[0], axis_0, 1, true, out, err))
-CALL(mean_1, tp_mean(in[0], axis_1, 1, false, out, err))
-CALL(mean_all, tp_mean(in[0], NULL, 0, true, out, err))
-CALL(max_0, tp_max(in[0], axis_0, 1, false, out, err))
-CALL(max_all, tp_max(in[0], NULL, 0, false, out, err))
-CALL(transpose, tp_transpose(in[0], 0, -1, out, err))
-CALL(permute, tp_permute(in[0], turn, 2, out, err))
-CALL(reshape, tp_reshape(in[0], flat, 2, out, err))
-CALL(slice, tp_slice(in[0], 1, -1, TP_OMIT, -2, out, err))
-CALL(select, tp_select(in[0], 0, -1, out, err))
-CALL(expand, tp_expand(in[0], wide, 3, out, err))
-CALL(softmax_0, tp_softmax(in[0], 0, out, err))
-CALL(softmax_1, tp_softmax(in[0], -1, out, err))
-CALL(norm_1, tp_layer_norm(in[0], -1, in[1], in[2], 1e-5, out, err))
-CALL(norm_0, tp_layer_norm(in[0], 0, NULL, NULL, 1e-3, out, err))
-CALL(norm_bias, tp_layer_norm(in[0], 1, NULL, in[1], 1e-3, out, err))
-
-/* A copy that reshape has to make, and what follows it. */
-static enum tp_status
-call_chain(
-    void *ctx, args_t in, size_t n, struct tp_tensor **out, struct tp_err *err)
-{
-	struct tp_tensor *t = NULL, *r = NULL;
-	enum tp_status rc = tp_transpose(in[0], 0, 1, &t, err);
-
-	(void)ctx;
-	(void)n;
-	if (!rc)
-		rc = tp_reshape(t, flat, 2, &r, err);
-	if (!rc)
-		rc = tp_mul(r, r, out, err);
-	tp_tensor_free(t);
-	tp_tensor_free(r);
-	return rc;
-}
-
-static const struct {
-	const char *name;
-	tp_tensor_fn *fn;
-	double low, high;      /* of the inputs */
-	const char *shapes[3]; /* of each input, a digit an axis */
-} checks[] = {
-    {"exp", call_exp, -1, 1, {"26"}},
-    {"log", call_log, 0.5, 2, {"26"}},
-    {"tanh", call_tanh, -1, 1, {"26"}},
-    {"relu", call_relu, -1, 1, {"26"}},
-    {"sigmoid", call_sigmoid, -2, 2, {"26"}},
-    {"sqrt", call_sqrt, 0.5, 2, {"26"}},
-    {"neg", call_neg, -1, 1, {"26"}},
-    {"abs", call_abs, -1, 1, {"26"}},
-    {"add", call_add, -1, 1, {"26", "26"}},
-    {"add a row", call_add, -1, 1, {"26", "6"}},
-    {"add to a column", call_add, -1, 1, {"21", "326"}},
-    {"sub", call_sub, -1, 1, {"26", "1"}},
-    {"sub from a scalar", call_sub, -1, 1, {"", "26"}},
-    {"mul", call_mul, -1, 1, {"26", "6"}},
-    {"div", call_div, 0.5, 2, {"26", "21"}},
-    {"pow", call_pow, 0.5, 2, {"26", "6"}},
-    {"sum", call_sum_all, -1, 1, {"26"}},
-    {"sum of an axis", call_sum_0, -1, 1, {"26"}},
-    {"mean", call_mean_all, -1, 1, {"26"}},
-    {"mean of an axis", call_mean_1, -1, 1, {"26"}},
-    {"max", call_max_all, -1, 1, {"26"}},
-    {"max of an axis", call_max_0, -1, 1, {"26"}},
-    {"matmul", call_matmul, -1, 1, {"26", "63"}},
-    {"matmul of batches", call_matmul, -1, 1, {"2125", "353"}},
-    {"matmul of vectors", call_matmul, -1, 1, {"6", "6"}},
-    {"matmul row", call_matmul, -1, 1, {"6", "263"}},
-    {"matmul column", call_matmul, -1, 1, {"226", "6"}},
-    {"transpose", call_transpose, -1, 1, {"26"}},
-    {"permute", call_permute, -1, 1, {"26"}},
-    {"reshape", call_reshape, -1, 1, {"26"}},
-    {"slice", call_slice, -1, 1, {"26"}},
-    {"select", call_select, -1, 1, {"26"}},
-    {"expand", call_expand, -1, 1, {"21"}},
-    {"softmax", call_softmax_1, -1, 1, {"26"}},
-    {"softmax of axis 0", call_softmax_0, -1, 1, {"26"}},
-    {"layer_norm", call_norm_1, -1, 1, {"26", "6", "6"}},
-    {"layer_norm of all", call_norm_0, -1, 1, {"26"}},
-    {"layer_norm, bias", call_norm_bias, -1, 1, {"26", "1"}},
-    {"reshape of a transpose", call_chain, -1, 1, {"26"}},
-};
 
 static struct tp_tensor *
 random_tensor(const struct tp_alloc *alloc, const char *shape, double low,
@@ -153,9 +21,7 @@ random_tensor(const struct tp_alloc *alloc, const char *shape, double low,
 	for (; shape[rank]; rank++)
 		sizes[rank] = shape[rank] - '0';
 	RUN(tp_tensor_empty(alloc, TP_DTYPE_F64, sizes, rank, &t, err));
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		set_number(t, i,
-		    low + (high - low) * (double)next_random(seed) / 0x1p64);
+	fill_random(t, low, high, seed);
 	return t;
 }
 
@@ -165,16 +31,17 @@ every_gradient_is_that_of_differences(void **state)
 	uint64_t seed = 20261130;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(checks); i++) {
+	for (size_t i = 0; i < COUNT_OF(function_cases); i++) {
+		const struct function_case *c = &function_cases[i];
 		struct tp_err found = TP_ERR_INIT;
-		struct tp_tensor *in[3];
+		struct tp_tensor *in[FUNCTION_INPUTS];
 		size_t n = 0;
 
-		for (; n < 3 && checks[i].shapes[n]; n++)
-			in[n] = random_tensor(NULL, checks[i].shapes[n],
-			    checks[i].low, checks[i].high, &seed);
-		if (tp_gradcheck(checks[i].fn, NULL, (args_t)in, n, &found)) {
-			print_error("%s: %s\n", checks[i].name, found.msg);
+		for (; n < FUNCTION_INPUTS && c->shapes[n]; n++)
+			in[n] = random_tensor(
+			    NULL, c->shapes[n], c->low, c->high, &seed);
+		if (tp_gradcheck(c->fn, NULL, (args_t)in, n, &found)) {
+			print_error("%s: %s\n", c->name, found.msg);
 			fail();
 		}
 		while (n > 0)

@@ -1,75 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vmap: every function equals a loop over examples, in numbers and gradients */
-#include "support/numbers.h"
+#include "support/functions.h"
 
 #include "support/fail_alloc.h"
 
-#include "tp/autograd.h"
 #include "tp/layout.h"
-#include "tp/ops.h"
 #include "tp/vmap.h"
-
-typedef const struct tp_tensor *const *args_t;
 
 #define BATCH 3
 
-#define CALL(name, ...)                                                   \
-	static enum tp_status call_##name(void *ctx, args_t in, size_t n, \
-	    struct tp_tensor **out, size_t n_out, struct tp_err *err)     \
-	{                                                                 \
-		(void)ctx;                                                \
-		(void)n;                                                  \
-		(void)n_out;                                              \
-		return __VA_ARGS__;                                       \
-	}
-#define UNARY(op) CALL(op, tp_##op(in[0], out, err))
-#define BINARY(op) CALL(op, tp_##op(in[0], in[1], out, err))
+/* The function of a case, as tp_vmap calls it. */
+static enum tp_status
+call_case(void *ctx, args_t in, size_t n, struct tp_tensor **out, size_t n_out,
+    struct tp_err *err)
+{
+	const struct function_case *c = ctx;
 
-UNARY(exp)
-UNARY(log)
-UNARY(tanh)
-UNARY(relu)
-UNARY(sigmoid)
-UNARY(sqrt)
-UNARY(neg)
-UNARY(abs)
-BINARY(add)
-BINARY(sub)
-BINARY(mul)
-BINARY(div)
-BINARY(pow)
-BINARY(matmul)
-
-static const int axis_0[] = {0}, axis_1[] = {-1}, turn[] = {1, 0};
-static const int64_t flat[] = {4, -1}, wide[] = {3, 2, 6};
-
-CALL(sum_all, tp_sum(in[0], NULL, 0, false, out, err))
-CALL(sum_0, tp_sum(in[0], axis_0, 1, true, out, err))
-CALL(mean_1, tp_mean(in[0], axis_1, 1, false, out, err))
-CALL(max_0, tp_max(in[0], axis_0, 1, false, out, err))
-CALL(max_all, tp_max(in[0], NULL, 0, true, out, err))
-CALL(transpose, tp_transpose(in[0], 0, -1, out, err))
-CALL(permute, tp_permute(in[0], turn, 2, out, err))
-CALL(reshape, tp_reshape(in[0], flat, 2, out, err))
-CALL(slice, tp_slice(in[0], 1, -1, TP_OMIT, -2, out, err))
-CALL(select, tp_select(in[0], 0, -1, out, err))
-CALL(expand, tp_expand(in[0], wide, 3, out, err))
-CALL(softmax_0, tp_softmax(in[0], 0, out, err))
-CALL(softmax_1, tp_softmax(in[0], -1, out, err))
-CALL(norm_1, tp_layer_norm(in[0], -1, in[1], in[2], 1e-5, out, err))
-CALL(norm_0, tp_layer_norm(in[0], 0, NULL, in[1], 1e-3, out, err))
+	(void)n_out;
+	return c->fn(NULL, in, n, out, err);
+}
 
 /* In place on a result, then on a view of it. */
 static enum tp_status
-call_in_place(void *ctx, args_t in, size_t n, struct tp_tensor **out,
-    size_t n_out, struct tp_err *err)
+call_in_place(
+    void *ctx, args_t in, size_t n, struct tp_tensor **out, struct tp_err *err)
 {
 	struct tp_tensor *y = NULL, *v = NULL;
 	enum tp_status rc = tp_neg(in[0], &y, err);
 
 	(void)ctx;
 	(void)n;
-	(void)n_out;
 	if (!rc)
 		rc = tp_add_(y, in[1], err);
 	if (!rc)
@@ -84,52 +44,8 @@ call_in_place(void *ctx, args_t in, size_t n, struct tp_tensor **out,
 	return rc;
 }
 
-static const struct {
-	const char *name;
-	tp_vmap_fn *fn;
-	double low, high;
-	const char *shapes[3]; /* of one example of each input */
-} checks[] = {
-    {"exp", call_exp, -1, 1, {"26"}},
-    {"exp of scalars", call_exp, -1, 1, {""}},
-    {"log", call_log, 0.5, 2, {"26"}},
-    {"tanh", call_tanh, -1, 1, {"26"}},
-    {"relu", call_relu, -1, 1, {"26"}},
-    {"sigmoid", call_sigmoid, -2, 2, {"26"}},
-    {"sqrt", call_sqrt, 0.5, 2, {"26"}},
-    {"neg", call_neg, -1, 1, {"26"}},
-    {"abs", call_abs, -1, 1, {"26"}},
-    {"add", call_add, -1, 1, {"26", "26"}},
-    {"add a row", call_add, -1, 1, {"26", "6"}},
-    {"add to a column", call_add, -1, 1, {"21", "326"}},
-    {"sub", call_sub, -1, 1, {"26", "1"}},
-    {"sub from a scalar", call_sub, -1, 1, {"", "26"}},
-    {"mul", call_mul, -1, 1, {"3", "3"}},
-    {"div", call_div, 0.5, 2, {"26", "21"}},
-    {"pow", call_pow, 0.5, 2, {"26", "6"}},
-    {"sum", call_sum_all, -1, 1, {"26"}},
-    {"sum of scalars", call_sum_all, -1, 1, {""}},
-    {"sum of an axis", call_sum_0, -1, 1, {"26"}},
-    {"mean of an axis", call_mean_1, -1, 1, {"26"}},
-    {"max", call_max_all, -1, 1, {"26"}},
-    {"max of an axis", call_max_0, -1, 1, {"26"}},
-    {"matmul", call_matmul, -1, 1, {"26", "63"}},
-    {"matmul of batches", call_matmul, -1, 1, {"2125", "353"}},
-    {"matmul of vectors", call_matmul, -1, 1, {"6", "6"}},
-    {"matmul row", call_matmul, -1, 1, {"6", "263"}},
-    {"matmul column", call_matmul, -1, 1, {"226", "6"}},
-    {"transpose", call_transpose, -1, 1, {"26"}},
-    {"permute", call_permute, -1, 1, {"26"}},
-    {"reshape", call_reshape, -1, 1, {"26"}},
-    {"slice", call_slice, -1, 1, {"26"}},
-    {"select", call_select, -1, 1, {"26"}},
-    {"expand", call_expand, -1, 1, {"21"}},
-    {"softmax", call_softmax_1, -1, 1, {"26"}},
-    {"softmax of axis 0", call_softmax_0, -1, 1, {"26"}},
-    {"layer_norm", call_norm_1, -1, 1, {"26", "6", "6"}},
-    {"layer_norm, bias", call_norm_0, -1, 1, {"26", "1"}},
-    {"in place", call_in_place, -1, 1, {"26", "6", "62"}},
-};
+static const struct function_case in_place = {
+    "in place", call_in_place, -1, 1, {"26", "6", "62"}};
 
 /* An input of f32: examples along an axis, or one for all. */
 static struct tp_tensor *
@@ -151,17 +67,15 @@ make_input(const char *shape, int axis, double low, double high, uint64_t *seed)
 		rank++;
 	}
 	RUN(tp_tensor_empty(NULL, TP_DTYPE_F32, sizes, rank, &t, err));
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
-		set_number(t, i,
-		    low + (high - low) * (double)next_random(seed) / 0x1p64);
+	fill_random(t, low, high, seed);
 	RUN(tp_tensor_set_requires_grad(t, true, err));
 	return t;
 }
 
 /* The same by a loop over examples, with histories of the inputs. */
 static void
-run_loop(
-    size_t c, args_t in, const int *axes, size_t n, struct tp_tensor **results)
+run_loop(const struct function_case *c, args_t in, const int *axes, size_t n,
+    struct tp_tensor **results)
 {
 	for (int64_t b = 0; b < BATCH; b++) {
 		struct tp_tensor *one[3] = {NULL, NULL, NULL};
@@ -172,7 +86,7 @@ run_loop(
 				RUN(tp_select(in[k], axes[k], b, &one[k], err));
 			seen[k] = one[k] ? one[k] : in[k];
 		}
-		RUN(checks[c].fn(NULL, seen, n, &results[b], 1, err));
+		RUN(c->fn(NULL, seen, n, &results[b], err));
 		for (size_t k = 0; k < n; k++)
 			tp_tensor_free(one[k]);
 	}
@@ -202,22 +116,23 @@ check_equal(const char *name, const struct tp_tensor *got,
  * different orders, nearly.
  */
 static void
-check_case(size_t c, const int *axes, int out_axis)
+check_case(const struct function_case *c, const int *axes, int out_axis)
 {
 	struct tp_tensor *in[3], *y = NULL, *results[BATCH], *part = NULL;
 	struct tp_tensor *want[3];
-	uint64_t seed = 7 + c;
+	struct function_case called = *c; /* tp_vmap passes it on, writable */
+	uint64_t seed = 7;
 	size_t n = 0;
 
-	for (; n < 3 && checks[c].shapes[n]; n++)
-		in[n] = make_input(checks[c].shapes[n], axes[n], checks[c].low,
-		    checks[c].high, &seed);
+	for (; n < FUNCTION_INPUTS && c->shapes[n]; n++)
+		in[n] =
+		    make_input(c->shapes[n], axes[n], c->low, c->high, &seed);
 	run_loop(c, (args_t)in, axes, n, results);
 	RUN(tp_vmap(
-	    checks[c].fn, NULL, axes, (args_t)in, n, &out_axis, &y, 1, err));
+	    call_case, &called, axes, (args_t)in, n, &out_axis, &y, 1, err));
 	for (int64_t b = 0; b < BATCH; b++) {
 		RUN(tp_select(y, out_axis, b, &part, err));
-		check_equal(checks[c].name, part, results[b], 0);
+		check_equal(c->name, part, results[b], 0);
 		RUN(tp_backward(results[b], results[b], err));
 		tp_tensor_free(part);
 	}
@@ -228,8 +143,7 @@ check_case(size_t c, const int *axes, int out_axis)
 	}
 	RUN(tp_backward(y, y, err));
 	for (size_t k = 0; k < n; k++) {
-		check_equal(
-		    checks[c].name, tp_tensor_grad(in[k]), want[k], 1e-5);
+		check_equal(c->name, tp_tensor_grad(in[k]), want[k], 1e-5);
 		tp_tensor_free(want[k]);
 		tp_tensor_free(in[k]);
 	}
@@ -238,25 +152,32 @@ check_case(size_t c, const int *axes, int out_axis)
 	tp_tensor_free(y);
 }
 
+/* Examples first in some inputs, last in others, and one input for all. */
+static void
+check_all_ways(const struct function_case *c)
+{
+	for (unsigned mask = 1; mask < 1u << FUNCTION_INPUTS; mask++) {
+		int axes[FUNCTION_INPUTS];
+		size_t n = 0;
+
+		for (; n < FUNCTION_INPUTS && c->shapes[n]; n++)
+			axes[n] = !(mask >> n & 1) ? TP_VMAP_NONE
+				  : (mask + n) % 2 ? 0
+						   : -1;
+		/* What is written to must have the examples. */
+		if (mask >> n || (c == &in_place && !(mask & 1)))
+			continue;
+		check_case(c, axes, mask % 2 ? 0 : -1);
+	}
+}
+
 static void
 every_function_equals_a_loop(void **state)
 {
 	(void)state;
-	for (size_t c = 0; c < COUNT_OF(checks); c++)
-		for (unsigned mask = 1; mask < 8; mask++) {
-			bool in_place = checks[c].fn == call_in_place;
-			int axes[3];
-			size_t n = 0;
-
-			/* Examples first in some inputs, last in others. */
-			for (; n < 3 && checks[c].shapes[n]; n++)
-				axes[n] = !(mask >> n & 1) ? TP_VMAP_NONE
-					  : (mask + n) % 2 ? 0
-							   : -1;
-			if (mask >> n || (in_place && !(mask & 1)))
-				continue;
-			check_case(c, axes, mask % 2 ? 0 : -1);
-		}
+	for (size_t i = 0; i < COUNT_OF(function_cases); i++)
+		check_all_ways(&function_cases[i]);
+	check_all_ways(&in_place);
 }
 
 /* An outer product by two calls in each other: y[i, j] = a[i] * b[j]. */
@@ -360,6 +281,7 @@ write_shared(void *ctx, args_t in, size_t n, struct tp_tensor **out,
 static void
 outputs_and_errors(void **state)
 {
+	struct function_case called = {.fn = call_exp};
 	static const int64_t two[] = {2}, three[] = {3}, none[] = {0, 2};
 	static const double x[] = {1, 2, 3};
 	static const int axes[] = {0, TP_VMAP_NONE}, both[] = {0, 0};
@@ -405,7 +327,7 @@ outputs_and_errors(void **state)
 	    TP_EUNSUPPORTED);
 	/* No example at all has a result of the right shape. */
 	RUN(tp_vmap(
-	    call_exp, NULL, axes, (args_t)&empty, 1, out_axes, y, 1, err));
+	    call_case, &called, axes, (args_t)&empty, 1, out_axes, y, 1, err));
 	assert_int_equal(tp_tensor_rank(y[0]), 2);
 	assert_int_equal(tp_tensor_sizes(y[0])[1], 2);
 	tp_tensor_free(y[0]);
@@ -417,6 +339,7 @@ outputs_and_errors(void **state)
 static enum tp_status
 map_with(const struct tp_alloc *alloc)
 {
+	struct function_case called = {.fn = call_norm_1};
 	static const int64_t sizes[] = {2, 2, 3};
 	static const int axes[] = {0, 1, TP_VMAP_NONE}, out_axes[] = {0};
 	struct tp_tensor *in[3] = {NULL, NULL, NULL}, *y = NULL;
@@ -428,7 +351,7 @@ map_with(const struct tp_alloc *alloc)
 	if (!rc)
 		rc = tp_tensor_set_requires_grad(in[0], true, NULL);
 	if (!rc)
-		rc = tp_vmap(call_norm_1, NULL, axes, (args_t)in, 3, out_axes,
+		rc = tp_vmap(call_case, &called, axes, (args_t)in, 3, out_axes,
 		    &y, 1, NULL);
 	if (rc)
 		assert_null(y);
