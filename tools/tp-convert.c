@@ -13,6 +13,7 @@
 #include "glob.h"
 #include "progress.h"
 #include "seen.h"
+#include "untrusted.h"
 
 /* Bytes of a tensor that may lie beside an ONNX model. */
 #define DEFAULT_THRESHOLD 1024
@@ -107,6 +108,9 @@ static const struct cli_option options[] = {
 	"2 GiB)", .choices = externals},
     {CLI_SIZE, 0, "external-threshold", "SIZE", &opt_threshold,
 	.help = "tensors smaller than SIZE stay in the model (default 1024)"},
+
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
 
     {CLI_HEADING, .help = "Output"},
     {CLI_SIZE, 0, "max-shard-size", "SIZE", &opt_shard_size,
@@ -219,11 +223,16 @@ open_one(
 {
 	struct tp_open_options o = {
 	    .format = format,
+	    .limits = cli_untrusted_limits(),
 	    .flags = opt_constants == 0 ? TP_OPEN_KEEP_CONSTANTS : 0,
 	    .warn = cli_warn,
 	};
 
-	return tp_open(path, &o, out, &j->err) ? fail(j, path) : CLI_OK;
+	if (!tp_open(path, &o, out, &j->err))
+		return CLI_OK;
+	fail(j, path);
+	cli_untrusted_hint(&j->err);
+	return cli_exit_of(j->err.status);
 }
 
 /* Every input is tried, so that all bad ones are told at once. */
@@ -451,6 +460,19 @@ release(struct job *j)
 	cli_list_release(&opt_metadata);
 }
 
+static int
+enter_sandbox(const struct job *j, char **paths, size_t n_paths)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	for (size_t i = 0; i < n_paths; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, paths[i]);
+	sandbox_plan_add(&plan, SANDBOX_READ, opt_graph);
+	if (!opt_dry_run)
+		sandbox_plan_add(&plan, SANDBOX_WRITE, j->path);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -466,8 +488,11 @@ main(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	cli_catch_signals();
-	rc = convert(&j, argv + first, (size_t)(argc - 1 - first));
-	report(&j);
+	rc = enter_sandbox(&j, argv + first, (size_t)(argc - 1 - first));
+	if (rc == CLI_OK) {
+		rc = convert(&j, argv + first, (size_t)(argc - 1 - first));
+		report(&j);
+	}
 	release(&j);
 	rc = cli_finish(rc);
 	cli_end_by_signal();

@@ -8,7 +8,6 @@
 #include "untrusted.h"
 
 struct inspect_options inspect_options;
-static struct cli_untrusted untrusted;
 
 static const char *const sorts[] = {"file", "name", "size", "offset", NULL};
 
@@ -41,7 +40,7 @@ static const struct cli_option options[] = {
     {CLI_STRING, 0, "from", "FMT", &inspect_options.from,
 	.help = "read as FMT (default: by content)"},
     {CLI_HEADING, .help = "Files from anyone"},
-    CLI_UNTRUSTED_OPTIONS(untrusted, "no"),
+    CLI_UNTRUSTED_OPTIONS("no"),
     {.kind = CLI_END},
 };
 
@@ -118,7 +117,7 @@ inspect(const char *path, struct tp_json *j, bool title)
 	static bool any;
 	static struct cli_seen seen;
 	struct tp_open_options open = {.format = inspect_options.from,
-	    .limits = cli_untrusted_limits(&untrusted),
+	    .limits = cli_untrusted_limits(),
 	    .warn = cli_warn};
 	struct inspect_file f = {.path = path};
 	struct tp_err err = TP_ERR_INIT;
@@ -183,10 +182,12 @@ int
 main(int argc, char **argv)
 {
 	int first = cli_parse(&app, argc, argv);
-	const struct sandbox_plan plan = {
-	    .inputs = argv + first, .n_inputs = (size_t)(argc - first)};
-	int rc = cli_untrusted_enter(&untrusted, &plan);
+	struct sandbox_plan plan = {.paths = NULL};
+	int rc;
 
+	for (int i = first; i < argc; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, argv[i]);
+	rc = cli_untrusted_enter(CLI_TRUSTED, &plan);
 	if (rc == CLI_OK)
 		rc = inspect_all(argc, argv, first);
 

@@ -15,6 +15,7 @@
 #include "quantize/plan.h"
 #include "quantize/report.h"
 #include "quantize/select.h"
+#include "untrusted.h"
 
 enum { SIGN_DEFAULT, SIGN_SYMMETRIC, SIGN_ASYMMETRIC };
 
@@ -126,6 +127,9 @@ static const struct cli_option options[] = {
     {CLI_LIST, 0, "skip-if", "[GLOB=]METRIC<VALUE", &selection.skip.list,
 	.help = "keep a tensor as it is whose sqnr, cosine, maxabs or saturated is "
 	"below VALUE, or with > above it (repeatable)"},
+
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
 
     {CLI_HEADING, .help = "Output"},
     {CLI_LIST, 0, "fail-if", "[GLOB=]METRIC<VALUE", &fail_if.list,
@@ -313,6 +317,21 @@ fail(struct job *j, const char *path)
 	return cli_report(path, &j->err);
 }
 
+/* The input; everything else is of it. */
+static int
+open_input(struct job *j)
+{
+	const struct tp_open_options open = {.format = opt_from,
+	    .limits = cli_untrusted_limits(),
+	    .warn = cli_warn};
+
+	if (!tp_open(j->input, &open, &j->reader, &j->err))
+		return CLI_OK;
+	fail(j, j->input);
+	cli_untrusted_hint(&j->err);
+	return cli_exit_of(j->err.status);
+}
+
 /* A tp_progress_fn; ctx is what was done at the last call. */
 static bool
 on_progress(void *ctx, uint64_t done, uint64_t total)
@@ -375,7 +394,6 @@ refuse_foreign(struct job *j)
 static int
 dequantize(struct job *j)
 {
-	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
 	struct tp_quantize_options o = {
 	    .recipe = select_dequantize,
 	    .ctx = &selection,
@@ -387,9 +405,9 @@ dequantize(struct job *j)
 	int rc;
 
 	set_form(j, &o);
-	if (tp_open(j->input, &open, &j->reader, &j->err))
-		return fail(j, j->input);
-	rc = refuse_foreign(j);
+	rc = open_input(j);
+	if (!rc)
+		rc = refuse_foreign(j);
 	if (rc)
 		return rc;
 	if (tp_dequantize_reader(j->reader, &o, &j->quantized, &j->err))
@@ -425,7 +443,6 @@ make_plan(struct job *j, const struct tp_quantize_options *o)
 static int
 quantize(struct job *j)
 {
-	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
 	struct tp_quantize_options o = {
 	    .recipe = select_recipe,
 	    .accept = select_accept,
@@ -434,13 +451,11 @@ quantize(struct job *j)
 	    .n_threads = (unsigned)cli_common.threads,
 	    .proceed = proceed,
 	};
-
-	int rc = CLI_OK;
+	int rc;
 
 	set_form(j, &o);
-	if (tp_open(j->input, &open, &j->reader, &j->err))
-		return fail(j, j->input);
-	if (plan_request.from)
+	rc = open_input(j);
+	if (!rc && plan_request.from)
 		rc = make_plan(j, &o);
 	if (!rc && tp_quantize_reader(j->reader, &o, &j->quantized, &j->err))
 		rc = fail(j, j->input);
@@ -607,6 +622,21 @@ release(struct job *j)
 	cli_list_release(&selection.filter.exclude);
 }
 
+static int
+enter_sandbox(const struct job *j)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	sandbox_plan_add(&plan, SANDBOX_READ, j->input);
+	if (plan_request.from && !plan_is_auto(&plan_request))
+		sandbox_plan_add(&plan, SANDBOX_READ_ONE, plan_request.from);
+	sandbox_plan_add(&plan, SANDBOX_WRITE, plan_request.save);
+	sandbox_plan_add(&plan, SANDBOX_WRITE, opt_report);
+	if (!opt_dry_run)
+		sandbox_plan_add(&plan, SANDBOX_WRITE, j->output);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -621,8 +651,11 @@ main(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	cli_catch_signals();
-	rc = run(&j);
-	rc = cli_worst(rc, report(&j));
+	rc = enter_sandbox(&j);
+	if (rc == CLI_OK) {
+		rc = run(&j);
+		rc = cli_worst(rc, report(&j));
+	}
 	release(&j);
 	rc = cli_finish(rc);
 	cli_end_by_signal();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sandbox*.c: what is given up cannot be done any more, each wall by itself and
- * both together; the same can be done without them; what reading needs still
- * can.
+ * both together; the same can be done without them; what reading and writing
+ * need still can. Systems that lack a wall have the other.
  */
 #define _GNU_SOURCE 1
 #include "support/cmocka_all.h"
@@ -11,8 +11,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "sandbox.h"
+#include "support/deny_calls.h"
 #include "support/temp_dir.h"
 
 enum walls { NONE = 0, FILES = 1, CALLS = 2, BOTH = 3 };
@@ -303,10 +306,10 @@ enum { CANNOT_ENTER = 200 };
 static void
 enter(enum walls walls, const char *output)
 {
-	char *inputs[] = {model};
-	const struct sandbox_plan plan = {
-	    .inputs = inputs, .n_inputs = 1, .outputs = {output}};
+	struct sandbox_plan plan = {.paths = NULL};
 
+	sandbox_plan_add(&plan, SANDBOX_READ, model);
+	sandbox_plan_add(&plan, SANDBOX_WRITE, output);
 	setenv("TMPDIR", temp_path(&test_dir, "tmp"), 1);
 	if ((walls & FILES) && sandbox_files_enter(&plan))
 		_exit(CANNOT_ENTER);
@@ -408,6 +411,123 @@ outputs_are_written_where_planned(void **state)
 	temp_dir_remove(&test_dir);
 }
 
+/* What is done to replace a file: beside it, locked, flushed, renamed. */
+static int
+replace_the_report(void)
+{
+	char part[520];
+	int fd;
+
+	snprintf(part, sizeof(part), "%s.part", report);
+	fd = open(part, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX) || ftruncate(fd, 0) ||
+	    fchmod(fd, 0644) || write(fd, "r", 1) != 1 || fsync(fd))
+		return errno;
+	if ((link(part, report) && errno != EEXIST) || unlink(report) ||
+	    rename(part, report))
+		return errno;
+	fd = open(temp_path(&test_dir, "out"), O_RDONLY);
+	return fd < 0 || fsync(fd) ? errno : 0;
+}
+
+static int
+make_a_program_of_the_report(void)
+{
+	int fd = open(report, O_RDWR | O_CREAT, 0600);
+
+	return fd < 0 ? 0 : result_of(fchmod(fd, 04755));
+}
+
+static int
+name_what_has_no_name(void)
+{
+	int fd = open(getenv("TMPDIR"), O_TMPFILE | O_RDWR, 0600);
+
+	return fd < 0
+		   ? 0
+		   : result_of(linkat(fd, "", AT_FDCWD, report, AT_EMPTY_PATH));
+}
+
+static int
+take_a_file_from_elsewhere(void)
+{
+	return result_of(link(secret, report));
+}
+
+static void
+outputs_are_replaced_by_renaming(void **state)
+{
+	(void)state;
+	need(BOTH);
+	make_files();
+	assert_int_equal(result_behind(NONE, report, replace_the_report), 0);
+	assert_int_equal(unlink(report), 0);
+	assert_int_equal(result_behind(BOTH, report, replace_the_report), 0);
+	assert_int_equal(
+	    result_behind(CALLS, report, make_a_program_of_the_report), EPERM);
+	assert_int_equal(unlink(report), 0);
+	assert_int_not_equal(
+	    result_behind(CALLS, report, name_what_has_no_name), 0);
+	assert_int_not_equal(
+	    result_behind(FILES, report, take_a_file_from_elsewhere), 0);
+	temp_dir_remove(&test_dir);
+}
+
+/* Where a link leads, the output is made. */
+static void
+links_of_outputs_are_followed(void **state)
+{
+	(void)state;
+	need(BOTH);
+	make_files();
+	assert_int_equal(symlink(report, made), 0);
+	write_file(report, "r", 1);
+	assert_int_equal(result_behind(BOTH, made, replace_the_report), 0);
+	temp_dir_remove(&test_dir);
+}
+
+/* Rules and lists are read, but not what lies beside them. */
+static int
+read_one_only(void)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	sandbox_plan_add(&plan, SANDBOX_READ_ONE, model);
+	if (sandbox_files_enter(&plan))
+		return CANNOT_ENTER;
+	return read_the_model() || !read_data_below();
+}
+
+/* A folder of outputs is made, and nothing beside it is changed. */
+static int
+write_in_a_folder(void)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+	char inside[600];
+	int fd;
+
+	sandbox_plan_add(&plan, SANDBOX_WRITE_IN, report);
+	if (sandbox_files_enter(&plan) || sandbox_calls_enter(true))
+		return CANNOT_ENTER;
+	snprintf(inside, sizeof(inside), "%s/run-0", report);
+	if (mkdir(report, 0700) && errno != EEXIST)
+		return errno;
+	fd = open(inside, O_WRONLY | O_CREAT, 0600);
+	return fd < 0 ? errno : change_the_model() == 0;
+}
+
+static void
+plans_name_files_and_folders(void **state)
+{
+	(void)state;
+	need(BOTH);
+	make_files();
+	assert_int_equal(result_behind(NONE, NULL, read_one_only), 0);
+	assert_int_equal(result_behind(NONE, NULL, write_in_a_folder), 0);
+	assert_int_equal(result_behind(NONE, NULL, write_in_a_folder), 0);
+	temp_dir_remove(&test_dir);
+}
+
 /* Download caches: a folder of links to files in another one. */
 static void
 links_beside_an_input_are_followed(void **state)
@@ -431,10 +551,10 @@ links_beside_an_input_are_followed(void **state)
 static int
 try_state(void)
 {
-	char *inputs[] = {model};
-	const struct sandbox_plan plan = {.inputs = inputs, .n_inputs = 1};
+	struct sandbox_plan plan = {.paths = NULL};
 	const struct sandbox_state *s = sandbox_state();
 
+	sandbox_plan_add(&plan, SANDBOX_READ, model);
 	if (s->tried || s->files || s->calls)
 		return 1;
 	if (sandbox_enter(&plan) != s || !s->tried)
@@ -465,6 +585,65 @@ the_state_is_true(void **state)
 	temp_dir_remove(&test_dir);
 }
 
+/*
+ * ---- systems without walls ----
+ */
+
+static const struct denial *denied;
+static int walls_here; /* enum walls, if nothing is denied */
+
+enum { CANNOT_DENY = 201, WRONG_WALLS = 202, NOT_TOLD = 203 };
+
+static int
+try_denied(void)
+{
+	const struct sandbox_state *s = sandbox_state();
+	int rc;
+
+	if (!deny_call(denied))
+		return CANNOT_DENY;
+	rc = try_state();
+	if (rc)
+		return rc;
+	if (s->files != (denied->files && (walls_here & FILES)) ||
+	    s->calls != (denied->calls && (walls_here & CALLS)))
+		return WRONG_WALLS;
+	return (!s->files && !strstr(s->why, "files: ")) ||
+		       (!s->calls && !strstr(s->why, "calls: "))
+		   ? NOT_TOLD
+		   : 0;
+}
+
+static int
+count_walls(void)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+	const struct sandbox_state *s = sandbox_enter(&plan);
+
+	return (s->files ? FILES : NONE) | (s->calls ? CALLS : NONE);
+}
+
+static void
+what_the_system_lacks_is_told(void **state)
+{
+	(void)state;
+	make_files();
+	walls_here = result_behind(NONE, NULL, count_walls);
+	for (size_t i = 0; i < N_DENIALS && walls_here != NONE; i++) {
+		int rc;
+
+		denied = &denials[i];
+		rc = result_behind(NONE, NULL, try_denied);
+		if (rc == CANNOT_DENY)
+			walls_here = NONE;
+		else if (rc)
+			fail_msg("%s: %d", denied->name, rc);
+	}
+	temp_dir_remove(&test_dir);
+	if (walls_here == NONE)
+		skip();
+}
+
 int
 main(void)
 {
@@ -476,6 +655,10 @@ main(void)
 	    cmocka_unit_test(outputs_are_written_where_planned),
 	    cmocka_unit_test(links_beside_an_input_are_followed),
 	    cmocka_unit_test(the_state_is_true),
+	    cmocka_unit_test(outputs_are_replaced_by_renaming),
+	    cmocka_unit_test(links_of_outputs_are_followed),
+	    cmocka_unit_test(plans_name_files_and_folders),
+	    cmocka_unit_test(what_the_system_lacks_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tp/alloc.h"
+
 #if defined(__has_feature)
 #define HAS_FEATURE(x) __has_feature(x)
 #else
@@ -36,11 +38,47 @@ why_not(void)
 	return IS_WATCHED ? "built with sanitizers or for coverage" : NULL;
 }
 
+void
+sandbox_plan_add(
+    struct sandbox_plan *plan, enum sandbox_use use, const char *path)
+{
+	size_t size;
+	struct sandbox_path *grown;
+	char *copy;
+
+	if (!path || !strcmp(path, "-"))
+		return;
+	size = strlen(path) + 1;
+	copy = tp_mem_array(NULL, size, 1);
+	grown = copy ? tp_mem_grow(NULL, plan->paths, plan->n, plan->n + 1,
+			   sizeof(*grown))
+		     : NULL;
+	if (!grown) {
+		tp_mem_free(NULL, copy, size, 1);
+		plan->no_memory = true;
+		return;
+	}
+	memcpy(copy, path, size);
+	plan->paths = grown;
+	plan->paths[plan->n++] = (struct sandbox_path){use, copy, size};
+}
+
+void
+sandbox_plan_release(struct sandbox_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		tp_mem_free(NULL, plan->paths[i].path, plan->paths[i].size, 1);
+	if (plan->paths)
+		tp_mem_free(NULL, plan->paths, plan->n, sizeof(*plan->paths));
+	*plan = (struct sandbox_plan){.paths = NULL};
+}
+
 static bool
 will_write(const struct sandbox_plan *plan)
 {
-	for (size_t i = 0; i < SANDBOX_MAX_OUTPUTS; i++)
-		if (plan->outputs[i])
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->paths[i].use == SANDBOX_WRITE ||
+		    plan->paths[i].use == SANDBOX_WRITE_IN)
 			return true;
 	return false;
 }

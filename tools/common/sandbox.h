@@ -19,15 +19,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SANDBOX_MAX_OUTPUTS 2
-
-struct sandbox_plan {
-	/* Files and folders to read; "-" is standard input. */
-	char *const *inputs;
-	size_t n_inputs;
-	/* Files that will be written, or NULL. */
-	const char *outputs[SANDBOX_MAX_OUTPUTS];
+enum sandbox_use {
+	SANDBOX_READ,	  /* a model, or a folder: what lies beneath, too */
+	SANDBOX_READ_ONE, /* a file that belongs to nothing beside it */
+	SANDBOX_WRITE,	  /* a file, made beside it and renamed */
+	SANDBOX_WRITE_IN, /* a folder, made if it is not there */
 };
+
+/* What a command line names. */
+struct sandbox_plan {
+	struct sandbox_path {
+		enum sandbox_use use;
+		char *path;
+		size_t size;
+	} * paths;
+	size_t n;
+	bool no_memory; /* something could not be added */
+};
+
+/* A path of NULL and "-", which is standard input or output, need no place. */
+void sandbox_plan_add(
+    struct sandbox_plan *plan, enum sandbox_use use, const char *path);
+void sandbox_plan_release(struct sandbox_plan *plan);
 
 struct sandbox_state {
 	bool tried;

@@ -138,13 +138,24 @@ static const struct row for_reading[] = {
 static const struct row for_writing[] = {
     ANY(openat),
     ANY(unlinkat),
-    ANY(renameat),
     ANY(renameat2),
+    /* of a path, not of a descriptor: that could be a file without a name */
+    WHEN(linkat, 4, UINT32_MAX, 0),
+    ANY(mkdirat),
     ANY(ftruncate),
+    ANY(fsync),
+    ANY(flock),
+    /* as open to others as the file that is replaced */
+    WHEN(fchmod, 1, ~UINT32_C(0777), 0),
+#ifdef SYS_renameat
+    ANY(renameat),
+#endif
 #ifdef SYS_open
     ANY(open),
     ANY(unlink),
     ANY(rename),
+    ANY(link),
+    ANY(mkdir),
 #endif
 };
 

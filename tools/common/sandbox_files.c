@@ -37,11 +37,13 @@ enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 };
 #define READ_FILE (UINT64_C(1) << 2)
 #define READ_DIR (UINT64_C(1) << 3)
 #define REMOVE_FILE (UINT64_C(1) << 5)
+#define MAKE_DIR (UINT64_C(1) << 7)
 #define MAKE_REG (UINT64_C(1) << 8)
 #define TRUNCATE (UINT64_C(1) << 14)
 
 #define FOR_READING (READ_FILE | READ_DIR)
-#define FOR_WRITING (WRITE_FILE | READ_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE)
+#define FOR_WRITING \
+	(FOR_READING | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE)
 
 /* struct landlock_ruleset_attr; a kernel takes one that ends in zeros. */
 struct ruleset {
@@ -91,12 +93,20 @@ allow(const struct rules *r, const char *path, uint64_t access)
 	close(rule.folder);
 }
 
-/* The part before the last slash, in buf; false if it is too long. */
+/*
+ * The part before the last slash that has something behind it, in buf; false if
+ * it is too long.
+ */
 static bool
 folder_of(const char *path, char buf[PATH_MAX])
 {
-	const char *slash = strrchr(path, '/');
-	size_t n = slash ? (size_t)(slash - path) : 1;
+	const char *slash = NULL;
+	size_t n;
+
+	for (const char *s = path; *s; s++)
+		if (*s == '/' && s[strspn(s, "/")] != '\0')
+			slash = s;
+	n = slash ? (size_t)(slash - path) : 1;
 
 	if (n >= PATH_MAX)
 		return false;
@@ -154,19 +164,40 @@ allow_input(const struct rules *r, const char *path)
 		allow(r, folder, FOR_READING);
 }
 
-/* A file is made beside it and renamed; anything else is written at once. */
+/*
+ * A file is made beside it and renamed, where a link leads if it is one;
+ * anything else is written at once.
+ */
 static void
 allow_output(const struct rules *r, const char *path)
 {
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], real[PATH_MAX];
 	struct stat st;
 
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		allow(r, path, WRITE_FILE);
-	else if (folder_of(path, folder))
+		return;
+	}
+	if (folder_of(path, folder))
 		allow(r, folder, FOR_WRITING);
+	if (!lstat(path, &st) && S_ISLNK(st.st_mode) && realpath(path, real) &&
+	    folder_of(real, folder))
+		allow(r, folder, FOR_WRITING);
+}
+
+/* One that is not there is made, in a folder that is. */
+static void
+allow_output_folder(const struct rules *r, const char *path)
+{
+	char parent[PATH_MAX];
+	struct stat st;
+
+	if (!stat(path, &st))
+		allow(r, path, FOR_WRITING);
+	else if (folder_of(path, parent))
+		allow(r, parent, FOR_WRITING | MAKE_DIR);
 }
 
 /*
@@ -186,12 +217,24 @@ static void
 allow_planned(const struct rules *r, const struct sandbox_plan *plan)
 {
 	allow_nameless(r);
-	for (size_t i = 0; i < plan->n_inputs; i++)
-		if (strcmp(plan->inputs[i], "-") != 0)
-			allow_input(r, plan->inputs[i]);
-	for (size_t i = 0; i < SANDBOX_MAX_OUTPUTS; i++)
-		if (plan->outputs[i])
-			allow_output(r, plan->outputs[i]);
+	for (size_t i = 0; i < plan->n; i++) {
+		const char *path = plan->paths[i].path;
+
+		switch (plan->paths[i].use) {
+		case SANDBOX_READ:
+			allow_input(r, path);
+			break;
+		case SANDBOX_READ_ONE:
+			allow(r, path, READ_FILE);
+			break;
+		case SANDBOX_WRITE:
+			allow_output(r, path);
+			break;
+		case SANDBOX_WRITE_IN:
+			allow_output_folder(r, path);
+			break;
+		}
+	}
 }
 
 const char *

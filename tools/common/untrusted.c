@@ -2,9 +2,13 @@
 /* untrusted.c - limits by name, and the way into the sandbox */
 #include "untrusted.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli_json.h"
+
+struct cli_untrusted cli_untrusted = {.trust = CLI_TRUST_UNSAID};
 
 const char *const cli_untrusted_choices[] = {"no", "yes", "require", NULL};
 
@@ -39,7 +43,8 @@ limit_in(struct tp_limits *l, const struct limit *limit)
 const char *
 cli_untrusted_set_limit(const struct cli_option *option, const char *text)
 {
-	size_t n = strcspn(text, "=");
+	static char unknown[64 + N_LIMITS * 24] = "not one of";
+	size_t n = strcspn(text, "="), at;
 	uint64_t value;
 
 	for (size_t i = 0; i < N_LIMITS; i++) {
@@ -52,41 +57,98 @@ cli_untrusted_set_limit(const struct cli_option *option, const char *text)
 		*limit_in(option->value, &limits[i]) = value;
 		return NULL;
 	}
-	return "not one of header_bytes, directory_bytes, tensors, "
-	       "name_bytes, metadata, metadata_bytes, depth, expansion";
+	at = strlen("not one of");
+	for (size_t i = 0; i < N_LIMITS; i++)
+		at += (size_t)snprintf(unknown + at, sizeof(unknown) - at,
+		    "%s %s", i ? "," : "", limits[i].name);
+	return unknown;
 }
 
 struct tp_limits
-cli_untrusted_limits(const struct cli_untrusted *u)
+cli_untrusted_limits(void)
 {
-	struct tp_limits l = u->limits;
+	struct tp_limits l = cli_untrusted.limits;
 
-	for (size_t i = 0; u->trust != CLI_TRUSTED && i < N_LIMITS; i++)
+	for (size_t i = 0; cli_untrusted.trust > CLI_TRUSTED && i < N_LIMITS;
+	     i++)
 		if (*limit_in(&l, &limits[i]) == 0)
 			*limit_in(&l, &limits[i]) = limits[i].untrusted;
 	return l;
 }
 
-int
-cli_untrusted_enter(
-    const struct cli_untrusted *u, const struct sandbox_plan *plan)
+const char *
+cli_untrusted_limit(size_t i, uint64_t *untrusted, uint64_t *otherwise)
 {
-	const struct sandbox_state *state;
+	struct tp_limits usual = tp_limits_default();
 
-	if (u->trust == CLI_TRUSTED)
-		return CLI_OK;
-	state = sandbox_enter(plan);
-	if (u->trust == CLI_SANDBOX_REQUIRED && state->why[0]) {
-		cli_message("no sandbox: %s", state->why);
-		return CLI_UNSUPPORTED;
+	if (i >= N_LIMITS)
+		return NULL;
+	*untrusted = limits[i].untrusted;
+	*otherwise = *limit_in(&usual, &limits[i]);
+	return limits[i].name;
+}
+
+/* What holds where the command line says nothing. */
+static int
+settle_trust(enum cli_trust usual)
+{
+	const char *wish = getenv("TP_SANDBOX");
+	bool required = wish && !strcmp(wish, "require");
+
+	if (wish && *wish && !required && strcmp(wish, "off") != 0) {
+		cli_message("TP_SANDBOX is neither off nor require");
+		return CLI_USAGE;
 	}
-	if (cli_common.verbose && state->why[0])
+	if (cli_untrusted.trust == CLI_TRUST_UNSAID)
+		cli_untrusted.trust = usual;
+	else if (cli_untrusted.trust == CLI_TRUSTED)
+		return CLI_OK;
+	if (required)
+		cli_untrusted.trust = CLI_SANDBOX_REQUIRED;
+	return CLI_OK;
+}
+
+/* Of a sandbox that does not stand whole. */
+static void
+tell(const struct sandbox_state *state)
+{
+	if (!state->why[0])
+		cli_note("sandbox: on");
+	else
 		cli_note("sandbox: %s: %s",
 		    state->files || state->calls ? "in part" : "none",
 		    state->why);
-	else if (cli_common.verbose)
-		cli_note("sandbox: on");
-	return CLI_OK;
+}
+
+int
+cli_untrusted_enter(enum cli_trust usual, struct sandbox_plan *plan)
+{
+	const struct sandbox_state *state;
+	int rc = settle_trust(usual);
+
+	if (rc == CLI_OK && plan->no_memory) {
+		cli_message("out of memory");
+		rc = CLI_INPUT;
+	}
+	if (rc == CLI_OK && cli_untrusted.trust != CLI_TRUSTED) {
+		state = sandbox_enter(plan);
+		if (cli_untrusted.trust == CLI_SANDBOX_REQUIRED &&
+		    state->why[0]) {
+			cli_message("no sandbox: %s", state->why);
+			rc = CLI_UNSUPPORTED;
+		} else if (cli_common.verbose) {
+			tell(state);
+		}
+	}
+	sandbox_plan_release(plan);
+	return rc;
+}
+
+void
+cli_untrusted_hint(const struct tp_err *err)
+{
+	if (err->status == TP_ELIMIT)
+		cli_note("--limit NAME=N raises a limit");
 }
 
 int
@@ -94,8 +156,7 @@ cli_untrusted_report(const char *path, const struct tp_err *err)
 {
 	int rc = cli_report(path, err);
 
-	if (err->status == TP_ELIMIT)
-		cli_note("--limit NAME=N raises a limit");
+	cli_untrusted_hint(err);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include "cli_json.h"
+#include "untrusted.h"
 
 static void
 put_reader(struct tp_json *j, const struct tp_reader *r)
@@ -154,6 +155,7 @@ report_json(FILE *out, const struct report *r)
 
 	cli_json_begin(&j, out, "tp-convert");
 	cli_json_text(&j, "status", r->status);
+	cli_untrusted_put_json(&j);
 	if (r->err)
 		cli_json_error(&j, r->err, r->err_path);
 	tp_json_key(&j, "inputs");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_json.c - what became of each tensor, as one JSON document */
 #include "cli_json.h"
+#include "untrusted.h"
 
 #include "quantize/report.h"
 
@@ -137,6 +138,7 @@ report_json(FILE *out, const struct quantize_report *r)
 	cli_json_text(&j, "status", r->status);
 	cli_json_text(&j, "input", r->input);
 	cli_json_text(&j, "output", r->output);
+	cli_untrusted_put_json(&j);
 	if (r->err)
 		cli_json_error(&j, r->err, r->err_path);
 	if (r->transfer) {

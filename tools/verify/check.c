@@ -29,7 +29,6 @@ static const char *opt_from;
 static bool opt_no_nan, opt_no_inf, opt_checksums;
 static struct cli_filter filter;
 static struct report_options reports;
-static struct cli_untrusted untrusted = {.trust = CLI_UNTRUSTED};
 
 static const struct cli_option options[] = {
     {CLI_HEADING, .help = "What fails"},
@@ -44,7 +43,7 @@ static const struct cli_option options[] = {
     {CLI_STRING, 0, "from", "FMT", &opt_from,
 	.help = "read as FMT (default: by content)"},
     {CLI_HEADING, .help = "Files from anyone"},
-    CLI_UNTRUSTED_OPTIONS(untrusted, "yes"),
+    CLI_UNTRUSTED_OPTIONS("yes"),
     {CLI_HEADING, .help = "Reports"},
     REPORT_OPTIONS(reports),
     {.kind = CLI_END},
@@ -401,7 +400,7 @@ static void
 check_file(struct verdict *v, struct check_file *f, const char *path)
 {
 	struct tp_open_options open = {.format = opt_from,
-	    .limits = cli_untrusted_limits(&untrusted),
+	    .limits = cli_untrusted_limits(),
 	    .warn = add_warning,
 	    .warn_ctx = v};
 	struct tp_err err = TP_ERR_INIT;
@@ -461,11 +460,13 @@ int
 check_run(int n_args, char **argv)
 {
 	size_t n = (size_t)n_args;
-	const struct sandbox_plan plan = {.inputs = argv,
-	    .n_inputs = n,
-	    .outputs = {reports.json, reports.junit}};
-	int rc = cli_untrusted_enter(&untrusted, &plan);
+	struct sandbox_plan plan = {.paths = NULL};
+	int rc;
 
+	for (size_t i = 0; i < n; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, argv[i]);
+	report_plan(&reports, &plan);
+	rc = cli_untrusted_enter(CLI_UNTRUSTED, &plan);
 	if (rc == CLI_OK)
 		rc = check_all(n, argv);
 	cli_list_release(&filter.include);

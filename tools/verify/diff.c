@@ -8,6 +8,7 @@
 
 #include "progress.h"
 #include "report.h"
+#include "untrusted.h"
 
 static const char *opt_from;
 static struct diff_options opt;
@@ -60,6 +61,9 @@ static const struct cli_option options[] = {
 	.help = "equal values of another dtype are equal (a tolerance implies it)"},
     {CLI_FLAG, 0, "metadata", NULL, &opt.metadata,
 	.help = "other metadata is a difference too"},
+
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
 
     {CLI_HEADING, .help = "Output"},
     {CLI_FLAG, 'p', "per-tensor", NULL, &opt_per_tensor,
@@ -143,14 +147,17 @@ static void
 open_both(struct diff *d)
 {
 	struct tp_open_options open = {.format = opt_from,
+	    .limits = cli_untrusted_limits(),
 	    .flags = opt_no_mmap ? TP_OPEN_NO_MMAP : 0,
 	    .warn = cli_warn};
 
 	for (int i = 0; i < 2; i++) {
 		struct tp_err err = TP_ERR_INIT;
 
-		if (tp_open(d->paths[i], &open, &d->r[i], &err))
+		if (tp_open(d->paths[i], &open, &d->r[i], &err)) {
 			fail(d, d->paths[i], &err);
+			cli_untrusted_hint(&err);
+		}
 	}
 }
 
@@ -196,6 +203,18 @@ check_files(struct diff *d)
 	}
 }
 
+static int
+enter_sandbox(char **argv)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	sandbox_plan_add(&plan, SANDBOX_READ, argv[0]);
+	sandbox_plan_add(&plan, SANDBOX_READ, argv[1]);
+	sandbox_plan_add(&plan, SANDBOX_READ_ONE, opt.map);
+	report_plan(&reports, &plan);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
+}
+
 int
 diff_run(int n_args, char **argv)
 {
@@ -210,6 +229,11 @@ diff_run(int n_args, char **argv)
 	int rc;
 
 	(void)n_args;
+	rc = enter_sandbox(argv);
+	if (rc) {
+		release_options();
+		return rc;
+	}
 	verdict_init(&d.v, "diff", argv[0], argv[1]);
 	d.v.figures = diff_figures;
 	open_both(&d);

@@ -27,6 +27,7 @@
 #include "sums.h"
 #include "tensor_hash.h"
 #include "text.h"
+#include "untrusted.h"
 #include "verdict.h"
 
 static const char *opt_check, *opt_from;
@@ -40,6 +41,8 @@ static const struct cli_option options[] = {
     CLI_FILTER_OPTIONS(filter),
     {CLI_STRING, 0, "from", "FMT", &opt_from,
 	.help = "read as FMT (default: by content)"},
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
     {CLI_HEADING, .help = "Reports (with --check)"},
     REPORT_OPTIONS(reports),
     {.kind = CLI_END},
@@ -170,6 +173,7 @@ put_json(const char *path, const struct chosen *c, const uint8_t *whole)
 	cli_json_text(&j, "command", "manifest");
 	cli_json_text(&j, "file", path);
 	cli_json_text(&j, "sha256", sha256_text(whole, text));
+	cli_untrusted_put_json(&j);
 	tp_json_key(&j, "tensors");
 	tp_json_array_begin(&j);
 	for (size_t i = 0; i < c->n; i++) {
@@ -210,40 +214,68 @@ print_manifest(const char *path, const struct chosen *c)
 	return CLI_OK;
 }
 
+/* A manifest that could not be made is told as other verdicts are. */
 static int
-report_errors(const char *path, const struct chosen *c)
+fail(const char *path, const struct tp_err *err)
 {
-	int rc = CLI_OK;
+	struct verdict v;
+	int rc;
 
-	for (size_t i = 0; i < c->n; i++)
-		if (c->errors[i])
-			rc = cli_worst(rc, cli_report(path, c->errors[i]));
+	verdict_init(&v, "manifest", path, NULL);
+	verdict_fail(&v, path, err);
+	rc = report_all(&reports, &v, 1, verdict_exit(&v));
+	verdict_release(&v);
 	return rc;
+}
+
+/* All that is wrong; the first in err. */
+static enum tp_status
+report_errors(const char *path, const struct chosen *c, struct tp_err *err)
+{
+	err->status = TP_OK;
+	for (size_t i = 0; i < c->n; i++) {
+		if (!c->errors[i])
+			continue;
+		cli_report(path, c->errors[i]);
+		if (!err->status)
+			*err = *c->errors[i];
+	}
+	return err->status;
+}
+
+static enum tp_status
+choose_all(const char *path, struct chosen *c, struct tp_err *err)
+{
+	if (!choose(c)) {
+		tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "out of memory");
+		cli_report(path, err);
+	} else if (c->n == 0 && tp_reader_n_entries(c->r)) {
+		tp_fail(
+		    err, TP_ENOTFOUND, TP_NO_OFFSET, "no tensor was chosen");
+		cli_report(path, err);
+	} else if (!report_errors(path, c, err) &&
+		   tp_reader_check_files(c->r, err)) {
+		cli_report(path, err);
+	}
+	return err->status;
 }
 
 static int
 make_manifest(const char *path)
 {
-	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_open_options open = {.format = opt_from,
+	    .limits = cli_untrusted_limits(),
+	    .warn = cli_warn};
 	struct tp_err err = TP_ERR_INIT;
 	struct chosen c = {.r = NULL};
 	int rc;
 
-	if (tp_open(path, &open, &c.r, &err))
-		return cli_report(path, &err);
-	if (!choose(&c)) {
-		cli_message_about(path, "out of memory");
-		rc = CLI_INPUT;
-	} else if (c.n == 0 && tp_reader_n_entries(c.r)) {
-		cli_message_about(path, "no tensor was chosen");
-		rc = CLI_UNSUPPORTED;
-	} else {
-		rc = report_errors(path, &c);
-		if (rc == CLI_OK && tp_reader_check_files(c.r, &err))
-			rc = cli_report(path, &err);
-		if (rc == CLI_OK)
-			rc = print_manifest(path, &c);
+	if (tp_open(path, &open, &c.r, &err)) {
+		cli_untrusted_report(path, &err);
+		return fail(path, &err);
 	}
+	rc = choose_all(path, &c, &err) ? fail(path, &err)
+					: print_manifest(path, &c);
 	chosen_release(&c);
 	tp_close(c.r);
 	return rc;
@@ -351,12 +383,14 @@ static void
 check_file(
     struct verdict *v, struct chosen *c, const char *path, const struct sums *s)
 {
-	struct tp_open_options open = {.format = opt_from, .warn = cli_warn};
+	struct tp_open_options open = {.format = opt_from,
+	    .limits = cli_untrusted_limits(),
+	    .warn = cli_warn};
 	struct tp_err err = TP_ERR_INIT;
 
 	verdict_init(v, "manifest", path, NULL);
 	if (tp_open(path, &open, &c->r, &err)) {
-		cli_report(path, &err);
+		cli_untrusted_report(path, &err);
 		verdict_fail(v, path, &err);
 	} else if (choose(c)) {
 		compare(v, s, c);
@@ -400,29 +434,46 @@ check_files(const struct sums *s, int n, char **paths)
 	return rc;
 }
 
-int
-manifest_run(int n_args, char **argv)
+static int
+enter_sandbox(int n_args, char **argv)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	sandbox_plan_add(&plan, SANDBOX_READ_ONE, opt_check);
+	for (int i = 0; i < n_args; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, argv[i]);
+	report_plan(&reports, &plan);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
+}
+
+static int
+check_against_sums(int n_args, char **argv)
 {
 	char dash[] = "-", *standard_input[] = {dash};
 	struct tp_err err = TP_ERR_INIT;
 	struct sums s;
 	int rc;
 
-	if (!opt_check && n_args != 1) {
+	if (sums_read(&s, opt_check, &err))
+		return cli_report(opt_check, &err);
+	rc = n_args ? check_files(&s, n_args, argv)
+		    : check_files(&s, 1, standard_input);
+	sums_release(&s);
+	return rc;
+}
+
+int
+manifest_run(int n_args, char **argv)
+{
+	int rc = CLI_USAGE;
+
+	if (!opt_check && n_args != 1)
 		cli_message("a manifest is that of one FILE");
-		rc = CLI_USAGE;
-	} else if (!opt_check) {
-		rc = make_manifest(argv[0]);
-	} else if (sums_read(&s, opt_check, &err)) {
-		rc = cli_report(opt_check, &err);
-	} else {
-		if (n_args == 0) {
-			n_args = 1;
-			argv = standard_input;
-		}
-		rc = check_files(&s, n_args, argv);
-		sums_release(&s);
-	}
+	else
+		rc = enter_sandbox(n_args, argv);
+	if (rc == CLI_OK)
+		rc = opt_check ? check_against_sums(n_args, argv)
+			       : make_manifest(argv[0]);
 	cli_list_release(&filter.include);
 	cli_list_release(&filter.exclude);
 	return rc;

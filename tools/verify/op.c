@@ -8,6 +8,7 @@
 #include "report.h"
 #include "run.h"
 #include "run_files.h"
+#include "untrusted.h"
 
 static struct cli_list opt_in, opt_attr, opt_expect;
 static int64_t opt_opset, opt_outputs;
@@ -36,6 +37,8 @@ static const struct cli_option options[] = {
     {CLI_STRING, 'o', "out", "FILE", &opt_out,
 	.help = "write the outputs to FILE, as output_0, output_1, ... in the native format"},
     REPORT_OPTIONS(reports),
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
     {.kind = CLI_END},
 };
 /* clang-format on */
@@ -200,6 +203,19 @@ release(struct call *c)
 	cli_list_release(&opt_expect);
 }
 
+static int
+enter_sandbox(void)
+{
+	struct sandbox_plan plan = {.paths = NULL};
+
+	run_files_plan(&opt_in, NULL, &plan);
+	run_files_plan(&opt_expect, NULL, &plan);
+	run_files_plan(&opt_attr, "=", &plan);
+	sandbox_plan_add(&plan, SANDBOX_WRITE, opt_out);
+	report_plan(&reports, &plan);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
+}
+
 int
 op_run(int n_args, char **argv)
 {
@@ -210,6 +226,11 @@ op_run(int n_args, char **argv)
 	int rc;
 
 	(void)n_args;
+	rc = enter_sandbox();
+	if (rc) {
+		release(&c);
+		return rc;
+	}
 	verdict_init(&test.v, "op", argv[0], NULL);
 	test.v.figures = run_figures;
 	if (run(&c, argv[0], &err)) {

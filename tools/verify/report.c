@@ -149,6 +149,13 @@ write_file(const char *path, put_fn *put, const struct verdict *v, size_t n,
 	return CLI_OUTPUT;
 }
 
+void
+report_plan(const struct report_options *o, struct sandbox_plan *plan)
+{
+	sandbox_plan_add(plan, SANDBOX_WRITE, o->json);
+	sandbox_plan_add(plan, SANDBOX_WRITE, o->junit);
+}
+
 int
 report_all(const struct report_options *o, const struct verdict *v, size_t n,
     int status)

@@ -15,6 +15,7 @@
 
 #include "tp/json.h"
 
+#include "sandbox.h"
 #include "verdict.h"
 
 struct report_options {
@@ -30,6 +31,9 @@ struct report_options {
 		    .help = "also write JUnit XML to FILE, a test case " \
 			    "a tensor"                                   \
 	}
+
+/* Reports are written in a sandbox too. */
+void report_plan(const struct report_options *o, struct sandbox_plan *plan);
 
 /*
  * Everything that is asked for about n verdicts of one command: the document on

@@ -7,6 +7,11 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "run_files.h"
+#include "untrusted.h"
+
+/* Bytes that the values of a model from anyone may take. */
+#define UNTRUSTED_MEMORY (UINT64_C(4) << 30)
 
 static struct run_settings settings = {
     .rules = {.tolerance = {.rtol = 1e-3, .atol = 1e-7}}};
@@ -79,6 +84,9 @@ static const struct cli_option options[] = {
     {CLI_HEADING, .help = "How they are run"},
     {CLI_INT, 0, "max-iterations", "N", &opt_iterations,
 	.help = "refuse a Loop that runs longer (default 1000000)", .min = 1, .max = INT64_MAX},
+
+    {CLI_HEADING, .help = "Files from anyone"},
+    CLI_UNTRUSTED_OPTIONS("no"),
 
     {CLI_HEADING, .help = "Output"},
     {CLI_FLAG, 't', "trace", NULL, &settings.trace,
@@ -201,8 +209,36 @@ set_up(void)
 	settings.max_iterations = (uint64_t)opt_iterations;
 	if (cli_common.has_max_memory)
 		settings.max_memory = cli_common.max_memory;
+	else if (cli_untrusted.trust != CLI_TRUSTED)
+		settings.max_memory = UNTRUSTED_MEMORY;
 	in->seeded = opt_seed >= 0 || opt_against;
 	in->seed.seed = opt_seed >= 0 ? (uint64_t)opt_seed : 0;
+}
+
+static int
+enter_sandbox(const struct run_targets *t)
+{
+	const struct run_input_options *in = &settings.inputs;
+	struct sandbox_plan plan = {.paths = NULL};
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct run_target *target = &t->items[i];
+
+		sandbox_plan_add(&plan, SANDBOX_READ, target->model);
+		for (size_t k = 0; k < target->n_sets; k++)
+			sandbox_plan_add(&plan, SANDBOX_READ, target->sets[k]);
+	}
+	for (size_t i = 0; i < in->in.n; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, in->in.items[i].text);
+	for (size_t i = 0; i < in->expect.n; i++)
+		sandbox_plan_add(&plan, SANDBOX_READ, in->expect.items[i].text);
+	run_files_plan(&in->named, "=", &plan);
+	sandbox_plan_add(&plan, SANDBOX_READ, opt_against);
+	sandbox_plan_add(&plan, SANDBOX_READ_ONE, opt_tolerances);
+	sandbox_plan_add(&plan, SANDBOX_READ_ONE, opt_failures);
+	sandbox_plan_add(&plan, SANDBOX_WRITE_IN, settings.dump);
+	report_plan(&reports, &plan);
+	return cli_untrusted_enter(CLI_TRUSTED, &plan);
 }
 
 int
@@ -212,9 +248,14 @@ run_run(int n_args, char **argv)
 	struct run_case *cases = NULL;
 	int rc = CLI_INPUT;
 
+	if (!find_targets(&targets, n_args, argv))
+		goto out;
+	rc = enter_sandbox(&targets);
+	if (rc)
+		goto out;
+	rc = CLI_INPUT;
 	set_up();
-	if (!read_rules(&settings.rules) ||
-	    !find_targets(&targets, n_args, argv))
+	if (!read_rules(&settings.rules))
 		goto out;
 	cases = calloc(targets.n + 1, sizeof(*cases));
 	if (!cases) {

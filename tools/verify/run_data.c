@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "untrusted.h"
+
 /* "folder/input_3.pb", to be freed with free. */
 static char *
 data_path(const char *folder, const char *what, size_t i)
@@ -31,6 +33,8 @@ read_value(const char *folder, const char *what, size_t i,
     const struct tp_type *type, struct tp_strings *strings,
     struct tp_value *out, struct tp_err *err)
 {
+	const struct tp_open_options options = {
+	    .limits = cli_untrusted_limits()};
 	char *path = data_path(folder, what, i);
 	struct tp_err why = TP_ERR_INIT;
 	struct stat st;
@@ -42,7 +46,7 @@ read_value(const char *folder, const char *what, size_t i,
 		rc = tp_fail(err, TP_ENOTFOUND, TP_NO_OFFSET,
 		    "%s_%zu.pb is missing", what, i);
 	else if ((rc = tp_onnx_value_read(
-		      path, NULL, type, strings, out, &why)))
+		      path, &options, type, strings, out, &why)))
 		tp_fail(err, rc, why.offset, "%s_%zu.pb: %s", what, i, why.msg);
 	free(path);
 	return rc;

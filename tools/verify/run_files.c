@@ -9,7 +9,7 @@
 
 #include "tp/onnx_program.h"
 
-#include "cli.h"
+#include "untrusted.h"
 
 /* Put the file before what is wrong with it. */
 static enum tp_status
@@ -60,7 +60,8 @@ static enum tp_status
 read_entry(const char *path, const char *name, struct tp_strings *strings,
     struct tp_value *out, struct tp_err *err)
 {
-	const struct tp_open_options options = {.warn = cli_warn};
+	const struct tp_open_options options = {
+	    .limits = cli_untrusted_limits(), .warn = cli_warn};
 	struct tp_reader *r = NULL;
 	enum tp_status rc;
 	size_t entry;
@@ -89,6 +90,8 @@ run_files_value(const char *text, struct tp_strings *strings,
     struct tp_value *out, struct tp_err *err)
 {
 	const struct tp_type tensor = {.kind = TP_VALUE_TENSOR};
+	const struct tp_open_options options = {
+	    .limits = cli_untrusted_limits()};
 	size_t n = path_length(text);
 	const char *name = text[n] ? text + n + 1 : NULL;
 	struct tp_err why = TP_ERR_INIT;
@@ -101,8 +104,8 @@ run_files_value(const char *text, struct tp_strings *strings,
 		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a name");
 	path[n] = '\0';
 	if (!name && is_message(path))
-		rc =
-		    tp_onnx_value_read(path, NULL, &tensor, strings, out, &why);
+		rc = tp_onnx_value_read(
+		    path, &options, &tensor, strings, out, &why);
 	else
 		rc = read_entry(path, name, strings, out, &why);
 	if (rc)
@@ -111,12 +114,36 @@ run_files_value(const char *text, struct tp_strings *strings,
 	return rc;
 }
 
+void
+run_files_plan(
+    const struct cli_list *texts, const char *after, struct sandbox_plan *plan)
+{
+	for (size_t i = 0; i < texts->n; i++) {
+		const char *text = texts->items[i].text;
+		char *path;
+
+		if (after)
+			text = strpbrk(text, after);
+		path = text ? strdup(text + (after != NULL)) : NULL;
+		if (text && !path)
+			plan->no_memory = true;
+		if (!path)
+			continue;
+		path[path_length(path)] = '\0';
+		/* An attribute may be anything else as well. */
+		if (!access(path, F_OK))
+			sandbox_plan_add(plan, SANDBOX_READ, path);
+		free(path);
+	}
+}
+
 enum tp_status
 run_files_fill(const char *path, run_name_fn *name, const void *ctx,
     struct tp_strings *strings, struct tp_value *values, size_t n,
     size_t *n_found, struct tp_err *err)
 {
-	const struct tp_open_options options = {.warn = cli_warn};
+	const struct tp_open_options options = {
+	    .limits = cli_untrusted_limits(), .warn = cli_warn};
 	struct tp_err why = TP_ERR_INIT;
 	struct tp_reader *r = NULL;
 	enum tp_status rc;

@@ -7,6 +7,9 @@
 #include "tp/strings.h"
 #include "tp/value.h"
 
+#include "cli.h"
+#include "sandbox.h"
+
 /*
  * FILE, FILE:TENSOR: a tensor of any supported file, which must be named unless
  * it is the only one; or a FILE.pb that is one TensorProto. The file's own name
@@ -14,6 +17,13 @@
  */
 enum tp_status run_files_value(const char *text, struct tp_strings *strings,
     struct tp_value *out, struct tp_err *err);
+
+/*
+ * The files that such texts name are read in a sandbox too. after: each text
+ * begins behind the first of these characters; NULL: at once.
+ */
+void run_files_plan(
+    const struct cli_list *texts, const char *after, struct sandbox_plan *plan);
 
 /*
  * The tensors of a file by the names of n values: those that are NONE and that

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "untrusted.h"
+
 /* Inputs by name, and which have a value in the model already. */
 static enum tp_status
 list_inputs(struct run_model *m, struct tp_err *err)
@@ -31,12 +33,14 @@ enum tp_status
 run_model_open(struct run_model *m, const char *path,
     struct tp_strings *strings, struct tp_err *err)
 {
+	const struct tp_open_options options = {
+	    .limits = cli_untrusted_limits()};
 	const struct tp_graph_model *model;
 	enum tp_status rc;
 
 	*m = (struct run_model){.path = path, .strings = strings};
 	tp_map_init(&m->inputs, NULL);
-	rc = tp_onnx_program_open(path, NULL, strings, &m->file, err);
+	rc = tp_onnx_program_open(path, &options, strings, &m->file, err);
 	if (rc)
 		return rc;
 	model = tp_onnx_program_model(m->file);

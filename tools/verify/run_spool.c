@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_spool.c - values of a run, kept in a file instead of memory */
+#define _GNU_SOURCE 1
 #include "run_spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,26 +50,41 @@ failed(struct tp_err *err)
 	return tp_fail_errno(err, TP_EOUTPUT, errno, "the file of kept values");
 }
 
-/* In TMPDIR, and without a name at once. */
+/* A file whose name is gone at once. */
+static int
+open_and_unlink(const char *folder)
+{
+	char path[4096];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/tp-verify.XXXXXX", folder) >=
+	    (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = mkstemp(path);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+/* In TMPDIR, and without a name: a sandbox allows no other there. */
 static FILE *
 open_unnamed(void)
 {
 	const char *folder = getenv("TMPDIR");
-	char path[4096];
 	FILE *f;
-	int fd;
+	int fd = -1;
 
 	if (!folder || !*folder)
 		folder = "/tmp";
-	if (snprintf(path, sizeof(path), "%s/tp-verify.XXXXXX", folder) >=
-	    (int)sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	fd = mkstemp(path);
+#ifdef O_TMPFILE
+	fd = open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+#endif
+	if (fd < 0)
+		fd = open_and_unlink(folder);
 	if (fd < 0)
 		return NULL;
-	unlink(path);
 	f = fdopen(fd, "w+b");
 	if (!f)
 		close(fd);
