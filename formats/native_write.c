@@ -145,11 +145,23 @@ summed_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
 }
 
 static enum tp_status
+summed_pour(struct tp_stream *base, int fd, uint64_t offset, struct tp_err *err)
+{
+	struct summed *s = (struct summed *)base;
+
+	s->inner->crc32c = &s->crc32c;
+	base->pos = base->nbytes;
+	return s->inner->pour(s->inner, fd, offset, err);
+}
+
+static enum tp_status
 put_raw(struct tpi_sink *sink, struct tp_stream *s, uint32_t *crc32c,
     struct tp_err *err)
 {
 	struct summed summed = {
-	    .base = {.nbytes = tp_stream_left(s), .read = summed_read},
+	    .base = {.nbytes = tp_stream_left(s),
+		.read = summed_read,
+		.pour = s->pour && !s->pos ? summed_pour : NULL},
 	    .inner = s,
 	};
 	enum tp_status rc = tpi_sink_stream(sink, &summed.base, err);

@@ -100,6 +100,7 @@ ask(struct tpi_quantized *q, size_t i, struct tp_err *err)
 	    .ctx = q->options.ctx,
 	    .max_memory = q->options.max_memory,
 	    .scale_dtype = recipe->scheme->scale,
+	    .keeper = &q->keeper,
 	};
 	if (q->graph && !tpi_narrow_casts(n))
 		n->scale_dtype = TP_DTYPE_F32;
@@ -112,16 +113,27 @@ ask(struct tpi_quantized *q, size_t i, struct tp_err *err)
 	return keep_scales(n, err);
 }
 
+/* Nothing that is measured may change what becomes of the tensor then. */
+static bool
+puts_off(const struct tpi_quantized *q, const struct tp_recipe *recipe)
+{
+	return q->options.measure_later && !q->options.accept &&
+	       !q->options.half_graph && !recipe->keep_nonfinite;
+}
+
 /* A tp_part_fn. */
 static void
 measure_one(void *ctx, size_t i)
 {
 	struct tpi_quantized *q = ctx;
 	struct tpi_narrow_result *result = &q->results[i];
+	const struct tp_recipe *recipe = &q->items[i].recipe;
 
-	if (q->items[i].recipe.scheme)
-		result->status = tpi_measure(&q->narrows[i], &q->items[i],
-		    &result->nonfinite, &result->err);
+	if (!recipe->scheme)
+		return;
+	result->status =
+	    (puts_off(q, recipe) ? tpi_measure_later : tpi_measure)(
+		&q->narrows[i], &q->items[i], &result->nonfinite, &result->err);
 }
 
 static enum tp_status

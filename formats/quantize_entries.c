@@ -160,6 +160,8 @@ add_narrowed(
 	size_t twin = twin_of(q, i), at = r->n_entries;
 	enum tp_status rc = TP_OK;
 
+	if (q->narrows[i].later)
+		q->narrows[i].later = &q->items[twin];
 	for (int part = 0; !rc && part < TPI_N_PARTS; part++)
 		rc = add_part(r, q, i, twin, (enum tpi_narrow_part)part, err);
 	if (rc || tpi_narrow_casts(n) || !q->options.records)

@@ -75,17 +75,18 @@ name_of(float x)
 }
 
 static enum tp_status
-not_finite(const struct tpi_walk *w, size_t i, struct tp_err *err)
+not_finite(const struct tpi_narrow_chunk *c, size_t i, struct tp_err *err)
 {
 	return tp_fail(err, TP_ERANGE, TP_NO_OFFSET,
 	    "tensor '%s': element %" PRIu64 " is %s, which no code stands for",
-	    TP_BRIEF(w->n->e->name), w->first + i, name_of(w->x[i]));
+	    TP_BRIEF(c->n->e->name), c->first + i, name_of(c->x[i]));
 }
 
 enum tp_status
-tpi_check_finite(const struct tpi_walk *w, float *largest, struct tp_err *err)
+tpi_check_finite(
+    const struct tpi_narrow_chunk *c, float *largest, struct tp_err *err)
 {
-	const size_t n = w->n_elems;
+	const size_t n = c->n_elems;
 	const struct tp_quant_groups one = {.outer = 1,
 	    .size = n,
 	    .inner = 1,
@@ -94,25 +95,26 @@ tpi_check_finite(const struct tpi_walk *w, float *largest, struct tp_err *err)
 	    .n_elems = n,
 	    .n_groups = 1};
 	float low = 0, high = 0;
-	size_t i = tp_quant_range_add(&one, 0, 0, w->x, n, &low, &high);
+	size_t i = tp_quant_range_add(&one, 0, 0, c->x, n, &low, &high);
 
 	if (i < n)
-		return not_finite(w, i, err);
+		return not_finite(c, i, err);
 	*largest = -low > high ? -low : high;
 	return TP_OK;
 }
 
 /* Widen the ranges by the chunk. */
 static enum tp_status
-add_ranges(struct tpi_fit *f, const struct tpi_walk *w, struct tp_err *err)
+add_ranges(
+    struct tpi_fit *f, const struct tpi_narrow_chunk *c, struct tp_err *err)
 {
-	size_t n = tp_quant_range_add(&w->n->groups, w->first_group, w->first,
-	    w->x, w->n_elems, f->low, f->high);
+	size_t n = tp_quant_range_add(&c->n->groups, c->first_group, c->first,
+	    c->x, c->n_elems, f->low, f->high);
 
-	if (n == w->n_elems)
+	if (n == c->n_elems)
 		return TP_OK;
 	f->nonfinite = true;
-	return not_finite(w, n, err);
+	return not_finite(c, n, err);
 }
 
 /* A scale for each range, and for each part of it that is tried. */
@@ -135,13 +137,13 @@ fit_ranges(struct tpi_fit *f, const struct tpi_narrow *n, size_t n_groups)
 }
 
 static void
-add_misfits(struct tpi_fit *f, const struct tpi_walk *w)
+add_misfits(struct tpi_fit *f, const struct tpi_narrow_chunk *c)
 {
 	for (unsigned k = 0; k < f->n_tries; k++) {
 		size_t at = k * f->n_groups;
 
-		tp_quant_misfit_add(&w->n->groups, &w->n->grid, w->first_group,
-		    w->first, w->x, w->n_elems, f->try_scale + at,
+		tp_quant_misfit_add(&c->n->groups, &c->n->grid, c->first_group,
+		    c->first, c->x, c->n_elems, f->try_scale + at,
 		    f->try_zero + at, f->misfit + at);
 	}
 }
@@ -175,17 +177,18 @@ clear_ranges(struct tpi_fit *f, size_t n_groups)
 }
 
 enum tp_status
-tpi_fit_chunk(struct tpi_fit *f, const struct tpi_walk *w, struct tp_err *err)
+tpi_fit_chunk(
+    struct tpi_fit *f, const struct tpi_narrow_chunk *c, struct tp_err *err)
 {
-	size_t n_groups = (size_t)w->n_groups;
+	size_t n_groups = (size_t)c->n_groups;
 	enum tp_status rc;
 
 	clear_ranges(f, n_groups);
-	rc = add_ranges(f, w, err);
+	rc = add_ranges(f, c, err);
 	if (rc)
 		return rc;
-	fit_ranges(f, w->n, n_groups);
-	add_misfits(f, w);
+	fit_ranges(f, c->n, n_groups);
+	add_misfits(f, c);
 	choose(f, n_groups);
 	return TP_OK;
 }
@@ -195,21 +198,24 @@ static enum tp_status
 pass(struct tpi_fit *f, const struct tpi_narrow *n, bool is_first,
     struct tp_err *err)
 {
+	struct tpi_narrow_chunk c;
 	struct tpi_walk w;
 	enum tp_status rc = tpi_walk_open(&w, n, false, err);
 	bool more = true;
 
 	if (rc)
 		return rc;
+	rc = tpi_chunk_init(&c, &w, err);
 	while (!rc && more) {
-		rc = tpi_walk_next(&w, &more, err);
+		rc = tpi_walk_next(&w, &c, &more, err);
 		if (rc || !more)
 			break;
 		if (is_first)
-			rc = add_ranges(f, &w, err);
+			rc = add_ranges(f, &c, err);
 		else
-			add_misfits(f, &w);
+			add_misfits(f, &c);
 	}
+	tpi_chunk_release(&c);
 	tpi_walk_close(&w);
 	return rc;
 }

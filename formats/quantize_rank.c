@@ -55,20 +55,20 @@ value_of(uint32_t key)
 }
 
 static void
-count_chunk(struct ranking *r, const struct tpi_walk *w, unsigned pass)
+count_chunk(struct ranking *r, const struct tpi_narrow_chunk *c, unsigned pass)
 {
 	uint32_t known = pass == 0 ? 0 : ~(uint32_t)0 << shifts[pass - 1];
 
-	for (size_t i = 0; i < w->n_elems; i++) {
+	for (size_t i = 0; i < c->n_elems; i++) {
 		uint64_t group =
-		    tp_quant_group_of(&w->n->groups, w->first + i) -
+		    tp_quant_group_of(&c->n->groups, c->first + i) -
 		    r->first_group;
 		uint32_t key;
 
 		/* Groups before the first have become very large numbers. */
 		if (group >= r->n_groups)
 			continue;
-		key = key_of(r->side, w->x[i]);
+		key = key_of(r->side, c->x[i]);
 		if ((key & known) == r->wanted[group].key)
 			r->counts[group * DIGITS +
 				  (key >> shifts[pass] & masks[pass])]++;
@@ -100,6 +100,7 @@ rank_groups(struct ranking *r, const struct tpi_narrow *n, uint64_t rank,
 		r->wanted[g].rank = rank;
 	}
 	for (unsigned pass = 0; !rc && pass < PASSES; pass++) {
+		struct tpi_narrow_chunk c;
 		struct tpi_walk w;
 		bool more = true;
 
@@ -107,11 +108,13 @@ rank_groups(struct ranking *r, const struct tpi_narrow *n, uint64_t rank,
 		rc = tpi_walk_open(&w, n, false, err);
 		if (rc)
 			return rc;
+		rc = tpi_chunk_init(&c, &w, err);
 		while (!rc && more) {
-			rc = tpi_walk_next(&w, &more, err);
+			rc = tpi_walk_next(&w, &c, &more, err);
 			if (!rc && more)
-				count_chunk(r, &w, pass);
+				count_chunk(r, &c, pass);
 		}
+		tpi_chunk_release(&c);
 		tpi_walk_close(&w);
 		if (!rc)
 			settle(r, pass);

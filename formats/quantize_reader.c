@@ -28,12 +28,21 @@ quantized_stream(
 {
 	struct tpi_quantized *q = r->priv;
 	const struct tpi_computed *c;
+	struct tpi_narrow *n;
+	enum tp_status rc;
 
 	if (i < q->n_kept_storages)
 		return tp_stream_storage(q->inner, i, out, err);
 	c = &q->computed[i - q->n_kept_storages];
-	return tpi_narrow_stream(
-	    &q->narrows[c->narrow], c->part, q->options.n_threads, out, err);
+	n = &q->narrows[c->narrow];
+	rc =
+	    c->part == TPI_CODES
+		? tpi_codes_stream(n, q->options.n_threads, out, err)
+		: tpi_narrow_stream(n, c->part, q->options.n_threads, out, err);
+	/* Codes, scales and zero points follow one another. */
+	if (!rc)
+		(*out)->source = i - c->part;
+	return rc;
 }
 
 static enum tp_status
@@ -65,6 +74,7 @@ quantized_close(struct tp_reader *r)
 			tp_mem_free(r->alloc, n->scale, count, sizeof(float));
 		if (n->zero)
 			tp_mem_free(r->alloc, n->zero, count, sizeof(int16_t));
+		tp_storage_unref(n->kept);
 	}
 	if (q)
 		tpi_quantize_graph_close(q->graph);
@@ -222,12 +232,29 @@ tp_quantize_reader(struct tp_reader *inner,
 	return TP_OK;
 }
 
+/* What was measured for a tensor whose codes are those of this one too. */
+static void
+take_figures(struct tp_quantized_item *item, const struct tp_quantized_item *of)
+{
+	struct tp_quantized_item made = *of;
+
+	made.name = item->name;
+	made.source = item->source;
+	*item = made;
+}
+
 const struct tp_quantized_item *
 tp_quantized_item(const struct tp_reader *r, size_t i)
 {
-	const struct tpi_quantized *q = r->priv;
+	struct tpi_quantized *q = r->priv;
+	struct tp_quantized_item *item;
 
 	if (r->format != &quantized_format)
 		return tpi_dequantized_item(r, i);
-	return i < q->n ? &q->items[i] : NULL;
+	if (i >= q->n)
+		return NULL;
+	item = &q->items[i];
+	if (q->narrows[i].later && q->narrows[i].later->measured)
+		take_figures(item, q->narrows[i].later);
+	return item;
 }

@@ -61,6 +61,12 @@ tpi_narrow_by_row(const struct tpi_narrow *n)
 	       elems_of_block(&n->groups) <= most_elems(n);
 }
 
+static uint64_t
+divide_up(uint64_t n, uint64_t by)
+{
+	return n / by + (n % by ? 1 : 0);
+}
+
 /* How much is a chunk? */
 static enum tp_status
 size_chunk(struct tpi_walk *w, struct tp_err *err)
@@ -69,6 +75,7 @@ size_chunk(struct tpi_walk *w, struct tp_err *err)
 	uint64_t elems = elems_of_block(g);
 
 	w->max = CHUNK;
+	w->n_chunks = divide_up(w->n->e->n_elems, CHUNK);
 	if (!w->whole_groups)
 		return TP_OK;
 	if (elems > most_elems(w->n))
@@ -78,6 +85,7 @@ size_chunk(struct tpi_walk *w, struct tp_err *err)
 		    "allowed; choose a later axis",
 		    TP_BRIEF(w->n->e->name), elems);
 	w->blocks = elems && elems < CHUNK ? CHUNK / elems : 1;
+	w->n_chunks = divide_up(count_blocks(w), w->blocks);
 	w->max = elems < CHUNK ? CHUNK : (size_t)elems;
 	return TP_OK;
 }
@@ -94,85 +102,115 @@ enum tp_status
 tpi_walk_open(struct tpi_walk *w, const struct tpi_narrow *n, bool by_row,
     struct tp_err *err)
 {
-	unsigned size = tp_dtype_bits(n->e->dtype) / 8;
 	enum tp_status rc;
 
 	*w = (struct tpi_walk){
 	    .n = n, .whole_groups = by_row || tpi_narrow_by_chunk(n)};
 	rc = size_chunk(w, err);
-	if (rc)
-		return rc;
-	w->x = tp_mem_array(n->alloc, w->max, sizeof(*w->x));
-	if (n->e->dtype != TP_DTYPE_F32) {
-		w->raw_nbytes = w->max * size;
-		w->raw = tp_mem_array(n->alloc, w->raw_nbytes, 1);
-	}
-	if (!w->x || (w->raw_nbytes && !w->raw))
-		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no memory to read a tensor in pieces");
-	if (!rc)
-		rc = tp_stream_entry(n->r, n->entry, &w->s, err);
-	if (rc)
-		tpi_walk_close(w);
-	return rc;
+	/* A small tensor is one chunk. */
+	if (!rc && w->n_chunks == 1)
+		w->max = (size_t)n->e->n_elems;
+	return rc ? rc : tp_stream_entry(n->r, n->entry, &w->s, err);
 }
 
 void
 tpi_walk_close(struct tpi_walk *w)
 {
 	tp_stream_close(w->s);
-	if (w->x)
-		tp_mem_free(w->n->alloc, w->x, w->max, sizeof(*w->x));
-	if (w->raw)
-		tp_mem_free(w->n->alloc, w->raw, w->raw_nbytes, 1);
-	*w = (struct tpi_walk){.n = w->n};
+	w->s = NULL;
+}
+
+static unsigned
+raw_size(const struct tpi_narrow *n)
+{
+	return tp_dtype_bits(n->e->dtype) / 8;
+}
+
+enum tp_status
+tpi_chunk_init(
+    struct tpi_narrow_chunk *c, const struct tpi_walk *w, struct tp_err *err)
+{
+	bool is_raw = w->n->e->dtype != TP_DTYPE_F32;
+
+	*c = (struct tpi_narrow_chunk){.n = w->n, .max = w->max};
+	c->x = tp_mem_array(w->n->alloc, c->max, sizeof(*c->x));
+	if (is_raw)
+		c->raw = tp_mem_array(w->n->alloc, c->max, raw_size(w->n));
+	if (c->x && (c->raw || !is_raw))
+		return TP_OK;
+	tpi_chunk_release(c);
+	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	    "no memory to read a tensor in pieces");
+}
+
+void
+tpi_chunk_release(struct tpi_narrow_chunk *c)
+{
+	if (c->x)
+		tp_mem_free(c->n->alloc, c->x, c->max, sizeof(*c->x));
+	if (c->raw)
+		tp_mem_free(c->n->alloc, c->raw, c->max, raw_size(c->n));
+	c->x = NULL;
+	c->raw = NULL;
 }
 
 /* Which elements are next? */
 static void
-move_on(struct tpi_walk *w)
+move_on(struct tpi_walk *w, struct tpi_narrow_chunk *c)
 {
 	const struct tp_quant_groups *g = &w->n->groups;
 	uint64_t end, total;
 
 	if (!w->whole_groups) {
-		w->first = w->next;
-		w->n_elems = w->n->e->n_elems - w->next < CHUNK
+		c->first = w->next;
+		c->n_elems = w->n->e->n_elems - w->next < CHUNK
 				 ? (size_t)(w->n->e->n_elems - w->next)
 				 : CHUNK;
-		w->next += w->n_elems;
+		w->next += c->n_elems;
 		return;
 	}
 	total = count_blocks(w);
 	end = total - w->next < w->blocks ? total : w->next + w->blocks;
-	w->first = element_of(g, w->next);
-	w->n_elems = (size_t)(element_of(g, end) - w->first);
-	w->first_group = w->next * groups_of_block(w);
-	w->n_groups = (end - w->next) * groups_of_block(w);
+	c->first = element_of(g, w->next);
+	c->n_elems = (size_t)(element_of(g, end) - c->first);
+	c->first_group = w->next * groups_of_block(w);
+	c->n_groups = (end - w->next) * groups_of_block(w);
 	w->next = end;
 }
 
 enum tp_status
-tpi_walk_next(struct tpi_walk *w, bool *more, struct tp_err *err)
+tpi_walk_read(struct tpi_walk *w, struct tpi_narrow_chunk *c, bool *more,
+    struct tp_err *err)
 {
-	enum tp_dtype dtype = w->n->e->dtype;
-	unsigned size = tp_dtype_bits(dtype) / 8;
-	void *to = w->raw ? (void *)w->raw : (void *)w->x;
-	enum tp_status rc;
+	void *to = c->raw ? (void *)c->raw : (void *)c->x;
 
-	move_on(w);
-	*more = w->n_elems > 0;
+	move_on(w, c);
+	*more = c->n_elems > 0;
 	if (!*more)
 		return TP_OK;
 	if (w->n->proceed && !w->n->proceed(w->n->ctx))
 		return tp_fail(err, TP_EIO, TP_NO_OFFSET, "interrupted");
-	rc = tp_stream_read(w->s, to, w->n_elems * size, err);
-	if (rc)
-		return rc;
+	return tp_stream_read(w->s, to, c->n_elems * raw_size(w->n), err);
+}
+
+enum tp_status
+tpi_chunk_load(struct tpi_narrow_chunk *c, struct tp_err *err)
+{
+	void *raw = c->raw ? (void *)c->raw : (void *)c->x;
+
 	if (!tp_host_is_little())
-		tp_swap_bytes(to, w->n_elems, size);
-	if (!w->raw)
+		tp_swap_bytes(raw, c->n_elems, raw_size(c->n));
+	if (!c->raw)
 		return TP_OK;
-	return tp_convert(TP_DTYPE_F32, w->x, dtype, to, w->n_elems,
-	    TP_OVERFLOW_INF, w->first, NULL, err);
+	return tp_convert(TP_DTYPE_F32, c->x, c->n->e->dtype, raw, c->n_elems,
+	    TP_OVERFLOW_INF, c->first, NULL, err);
+}
+
+enum tp_status
+tpi_walk_next(struct tpi_walk *w, struct tpi_narrow_chunk *c, bool *more,
+    struct tp_err *err)
+{
+	enum tp_status rc = tpi_walk_read(w, c, more, err);
+
+	return rc || !*more ? rc : tpi_chunk_load(c, err);
 }

@@ -261,12 +261,52 @@ pour(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
 	return rc;
 }
 
+static enum tp_status
+leave_room(struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
+{
+	enum tp_status rc = write_buffered(s, err);
+
+	if (rc)
+		return rc;
+	*stream->room = (struct tpi_room){s, s->size, tp_stream_left(stream)};
+	s->size += tp_stream_left(stream);
+	stream->pos = stream->nbytes;
+	return TP_OK;
+}
+
+enum tp_status
+tpi_sink_fill(
+    const struct tpi_room *room, struct tp_stream *stream, struct tp_err *err)
+{
+	uint64_t to = room->offset;
+	enum tp_status rc = TP_OK;
+	uint8_t buf[8192];
+
+	if (tp_stream_left(stream) != room->nbytes)
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "%" PRIu64 " bytes for a room of %" PRIu64,
+		    tp_stream_left(stream), room->nbytes);
+	while (!rc && tp_stream_left(stream) > 0) {
+		const void *p;
+		size_t n;
+
+		rc = tpi_stream_next(stream, buf, sizeof(buf), &p, &n, err);
+		if (!rc)
+			rc = tpi_write_at(room->sink->file.fd, to, p, n, err);
+		if (!rc)
+			to += n;
+	}
+	return rc;
+}
+
 enum tp_status
 tpi_sink_stream(
     struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err)
 {
 	enum tp_status rc = TP_OK;
 
+	if (stream->room)
+		return leave_room(s, stream, err);
 	if (stream->src && tp_stream_left(stream) >= KERNEL_COPY_MIN)
 		rc = copy_in_kernel(s, stream, err);
 	else if (stream->pour && !stream->pos && stream->nbytes >= DIRECT_MIN)

@@ -22,6 +22,7 @@
 #include "source.h"
 
 struct tpi_sink;
+struct tpi_room;
 
 /* TP_EOUTPUT when path exists and force is false, or on any refusal. */
 enum tp_status tpi_sink_open(const struct tp_alloc *alloc, const char *path,
@@ -43,6 +44,10 @@ enum tp_status tpi_sink_align(
 /* Append all that is left in the stream, inside the kernel where that works. */
 enum tp_status tpi_sink_stream(
     struct tpi_sink *s, struct tp_stream *stream, struct tp_err *err);
+
+/* Before the commit: all that is left in the stream into the room it has. */
+enum tp_status tpi_sink_fill(
+    const struct tpi_room *room, struct tp_stream *stream, struct tp_err *err);
 
 /*
  * Write out what is buffered and give buffers and threads back until the next

@@ -13,6 +13,13 @@
 
 #include "source.h"
 
+struct tpi_sink;
+
+struct tpi_room {
+	struct tpi_sink *sink; /* NULL: none was left */
+	uint64_t offset, nbytes;
+};
+
 struct tp_stream {
 	uint64_t nbytes; /* in all */
 	uint64_t pos;	 /* read so far, kept by tp_stream_read */
@@ -39,6 +46,20 @@ struct tp_stream {
 	 */
 	enum tp_status (*pour)(
 	    struct tp_stream *s, int fd, uint64_t offset, struct tp_err *err);
+	/* Not NULL: pour makes it that of the bytes it covered and its own. */
+	uint32_t *crc32c;
+	/*
+	 * These bytes follow from those of another storage of the same reader,
+	 * `source`, and are at hand once that was streamed; before, reading
+	 * them takes as long as that.
+	 */
+	bool late;
+	size_t source;
+	/*
+	 * Not NULL: a sink leaves room for the bytes instead of reading them,
+	 * and says where, for tpi_sink_fill.
+	 */
+	struct tpi_room *room;
 	/* Frees the stream itself too. */
 	void (*close)(struct tp_stream *s);
 };

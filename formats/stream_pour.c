@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_pour.c - workers that read in turn and write side by side */
+/* stream_pour.c - workers that read in turn, settle in order and write side by
+ * side */
 #include "stream_pour.h"
 
 #include <pthread.h>
@@ -15,7 +16,9 @@ struct pouring {
 	pthread_mutex_t turn; /* held while reading */
 
 	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t moved; /* n_settled did, or a chunk failed */
 	uint64_t next;	      /* chunk to begin */
+	uint64_t n_settled;   /* chunks */
 	uint64_t n_untold;    /* bytes written that s was not moved by */
 	uint64_t failed;      /* the earliest chunk that failed, and how */
 	enum tp_status status;
@@ -34,6 +37,7 @@ give_up(struct pouring *p, uint64_t k, enum tp_status status,
 		p->status = status;
 		p->err = *err;
 	}
+	pthread_cond_broadcast(&p->moved);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -55,6 +59,31 @@ read_next(struct pouring *p, size_t i, uint64_t *k, enum tp_status *rc,
 		*rc = p->what->read(p->what->ctx, i, *k, err);
 	pthread_mutex_unlock(&p->turn);
 	return more;
+}
+
+/* When all chunks before are settled; a failure of one of them is told instead.
+ */
+static enum tp_status
+settle(struct pouring *p, size_t i, uint64_t k, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	pthread_mutex_lock(&p->lock);
+	while (p->n_settled != k && !(p->status && p->failed < k))
+		pthread_cond_wait(&p->moved, &p->lock);
+	if (p->n_settled != k)
+		rc = p->status;
+	pthread_mutex_unlock(&p->lock);
+	if (rc)
+		return rc;
+	rc = p->what->settle(p->what->ctx, i, k, err);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&p->lock);
+	p->n_settled++;
+	pthread_cond_broadcast(&p->moved);
+	pthread_mutex_unlock(&p->lock);
+	return TP_OK;
 }
 
 /* n more bytes were written; on the caller's thread the stream moves. */
@@ -82,11 +111,16 @@ work(void *ctx, size_t i)
 	uint64_t k;
 
 	while (!rc && read_next(p, i, &k, &rc, &err)) {
+		const struct tpi_pour *what = p->what;
 		size_t n = 0;
 
 		if (!rc)
-			rc = p->what->write(p->what->ctx, i, k, &n, &err);
-		if (!rc)
+			rc = what->make(what->ctx, i, k, &err);
+		if (!rc && what->settle)
+			rc = settle(p, i, k, &err);
+		if (!rc && what->write)
+			rc = what->write(what->ctx, i, k, &n, &err);
+		if (!rc && n)
 			rc = count_written(p, n, &err);
 		if (rc)
 			give_up(p, k, rc, &err);
@@ -105,7 +139,9 @@ tpi_pour(struct tp_stream *s, const struct tpi_pour *what, struct tp_err *err)
 
 	pthread_mutex_init(&p.turn, NULL);
 	pthread_mutex_init(&p.lock, NULL);
+	pthread_cond_init(&p.moved, NULL);
 	tp_parallel(what->n_workers, what->n_workers, work, &p);
+	pthread_cond_destroy(&p.moved);
 	pthread_mutex_destroy(&p.lock);
 	pthread_mutex_destroy(&p.turn);
 	if (p.status && err)

@@ -8,6 +8,7 @@
 #include "tp/checked.h"
 #include "tp/profile.h"
 
+#include "sink.h"
 #include "stream_cast.h"
 #include "transfer_plan.h"
 
@@ -254,6 +255,7 @@ static enum tp_status
 put_storage(struct tp_transfer *t, size_t i, struct tp_err *err)
 {
 	struct tp_cast_stats *stats = &t->feeds[i].first->item.stats;
+	struct tpi_waiting *waiting = &t->waiting[t->n_waiting];
 	struct tp_stream *s = NULL;
 	enum tp_status rc;
 
@@ -262,7 +264,13 @@ put_storage(struct tp_transfer *t, size_t i, struct tp_err *err)
 		return rc;
 	s->tick = count_bytes;
 	s->tick_ctx = t;
+	*waiting = (struct tpi_waiting){
+	    .storage = i, .reader = t->feeds[i].reader, .source = s->source};
+	if (s->late)
+		s->room = &waiting->room;
 	rc = tp_writer_put(t->writer, i, s, err);
+	if (waiting->room.sink)
+		t->n_waiting++;
 	tp_stream_close(s);
 	return rc;
 }
@@ -279,26 +287,73 @@ tpi_transfer_check_inputs(const struct tp_transfer *t, struct tp_err *err)
 	return rc;
 }
 
+/* The storage of the reader that a feed is made of, if it is all of it. */
+static size_t
+source_of(const struct tpi_feed *f)
+{
+	return f->whole ? f->from : f->reader->entries[f->from].storage;
+}
+
+/* What waits for that storage; NULL: everything that still waits. */
+static enum tp_status
+fill_rooms(struct tp_transfer *t, const struct tpi_feed *f, struct tp_err *err)
+{
+	enum tp_status rc = TP_OK;
+
+	for (size_t i = 0; !rc && i < t->n_waiting; i++) {
+		struct tpi_waiting *w = &t->waiting[i];
+		struct tp_stream *s = NULL;
+
+		if (w->storage == TP_NONE ||
+		    (f &&
+			(f->reader != w->reader || source_of(f) != w->source)))
+			continue;
+		rc = tpi_feed_open(t, w->storage, NULL, &s, err);
+		if (rc)
+			break;
+		s->tick = count_bytes;
+		s->tick_ctx = t;
+		rc = tpi_sink_fill(&w->room, s, err);
+		tp_stream_close(s);
+		w->storage = TP_NONE;
+	}
+	return rc;
+}
+
+static enum tp_status
+put_all(struct tp_transfer *t, struct tp_err *err)
+{
+	size_t n = 0;
+	const size_t *order = tp_writer_order(t->writer, &n);
+	enum tp_status rc = TP_OK;
+
+	t->waiting = tpi_arena_array(&t->arena, n, sizeof(*t->waiting));
+	if (!t->waiting && n)
+		return tp_fail(
+		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a transfer");
+	for (size_t i = 0; !rc && i < n; i++) {
+		rc = put_storage(t, order[i], err);
+		if (!rc)
+			rc = fill_rooms(t, &t->feeds[order[i]], err);
+	}
+	return rc ? rc : fill_rooms(t, NULL, err);
+}
+
 static enum tp_status
 write_all(struct tp_transfer *t, struct tp_err *err)
 {
 	struct tp_writer *w = t->writer;
 	struct tp_scope scope;
-	const size_t *order;
 	const char *file;
 	enum tp_status rc;
-	size_t n = 0;
 
 	for (size_t i = 0; (file = tp_writer_file(w, i, NULL)); i++) {
 		rc = check_not_input(t, file, err);
 		if (rc)
 			return rc;
 	}
-	order = tp_writer_order(w, &n);
 	scope = tp_scope_begin("write tensors");
-	rc = TP_OK;
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = put_storage(t, order[i], err);
+	rc = put_all(t, err);
 	tp_scope_end(&scope);
 	if (!rc)
 		rc = tpi_transfer_check_inputs(t, err);

@@ -75,6 +75,14 @@ struct tp_transfer {
 
 	struct tp_writer *writer;
 	struct tpi_cast_pool cast_pool;
+	/* Storages for which room was left until `source` was written. */
+	struct tpi_waiting {
+		size_t storage; /* TP_NONE: no longer */
+		const struct tp_reader *reader;
+		size_t source;
+		struct tpi_room room;
+	} * waiting;
+	size_t n_waiting;
 	uint64_t done, total; /* bytes, for the progress */
 	bool written;
 };

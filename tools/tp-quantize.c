@@ -445,8 +445,10 @@ quantize(struct job *j)
 {
 	struct tp_quantize_options o = {
 	    .recipe = select_recipe,
-	    .accept = select_accept,
+	    .accept = selection.skip.list.n ? select_accept : NULL,
 	    .ctx = &selection,
+	    /* Who asks for figures, or may stop for them, waits for them. */
+	    .measure_later = !fail_if.list.n && !opt_dry_run,
 	    .max_memory = cli_common.max_memory,
 	    .n_threads = (unsigned)cli_common.threads,
 	    .proceed = proceed,
@@ -459,9 +461,6 @@ quantize(struct job *j)
 		rc = make_plan(j, &o);
 	if (!rc && tp_quantize_reader(j->reader, &o, &j->quantized, &j->err))
 		rc = fail(j, j->input);
-	if (rc && j->err.status == TP_ERANGE)
-		cli_note("--nonfinite keep-float keeps such tensors as they "
-			 "are");
 	return rc;
 }
 
@@ -530,7 +529,9 @@ write_output(struct job *j)
 	rc = tp_transfer_run(j->transfer, &j->err);
 	cli_progress_end();
 	if (rc)
-		return fail(j, rc == TP_EOUTPUT ? j->output : NULL);
+		return fail(j, rc == TP_EOUTPUT	 ? j->output
+			       : rc == TP_ERANGE ? j->input
+						 : NULL);
 	j->status = "written";
 	if (!opt_verify)
 		return CLI_OK;
@@ -561,7 +562,12 @@ run(struct job *j)
 		j->status = "planned";
 		return CLI_OK;
 	}
-	return rc ? rc : write_output(j);
+	if (!rc)
+		rc = write_output(j);
+	if (rc && !opt_dequantize && j->err.status == TP_ERANGE)
+		cli_note("--nonfinite keep-float keeps such tensors as they "
+			 "are");
+	return rc;
 }
 
 /* A cli_put_fn */

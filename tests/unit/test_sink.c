@@ -468,6 +468,38 @@ a_stream_may_write_itself(void **state)
 	free(data);
 }
 
+static void
+room_is_left_and_filled(void **state)
+{
+	struct temp_dir *d = *state;
+	const char *path = temp_path(d, "rooms");
+	struct tpi_room room = {NULL, 0, 0};
+	struct tp_stream *later = NULL, *other = NULL;
+	struct tp_err err = TP_ERR_INIT;
+	struct tpi_sink *s;
+
+	assert_int_equal(
+	    tpi_sink_open(NULL, path, false, TP_SYNC_NEVER, &s, NULL), TP_OK);
+	assert_int_equal(tp_stream_memory(NULL, "12", 2, &later, NULL), TP_OK);
+	assert_int_equal(tpi_sink_write(s, "<", 1, NULL), TP_OK);
+	later->room = &room;
+	assert_int_equal(tpi_sink_stream(s, later, NULL), TP_OK);
+	assert_int_equal(tp_stream_left(later), 0);
+	tp_stream_close(later);
+	assert_int_equal(tpi_sink_size(s), 3);
+	assert_int_equal(tpi_sink_write(s, ">", 1, NULL), TP_OK);
+	/* Not more, and not less, than it was made for. */
+	assert_int_equal(tp_stream_memory(NULL, "123", 3, &other, NULL), TP_OK);
+	assert_int_equal(tpi_sink_fill(&room, other, &err), TP_EARG);
+	assert_int_equal(tp_stream_read(other, &(char[1]){0}, 1, NULL), TP_OK);
+	assert_int_equal(tpi_sink_fill(&room, other, NULL), TP_OK);
+	tp_stream_close(other);
+	assert_int_equal(tpi_sink_write(s, "!", 1, NULL), TP_OK);
+	commit(s);
+	tpi_sink_close(s);
+	assert_file(path, "<23>!");
+}
+
 int
 main(void)
 {
@@ -483,6 +515,7 @@ main(void)
 	    TEMP_DIR_TEST(streams_arrive_byte_for_byte),
 	    TEMP_DIR_TEST(streams_that_fail_are_told),
 	    TEMP_DIR_TEST(a_stream_may_write_itself),
+	    TEMP_DIR_TEST(room_is_left_and_filled),
 	    TEMP_DIR_TEST(a_commit_can_be_undone_until_it_is_settled),
 	    TEMP_DIR_TEST(without_force_nothing_is_set_aside),
 	    TEMP_DIR_TEST(no_memory_leaves_nothing),

@@ -93,6 +93,7 @@ plan_choose(const struct plan_request *request, struct tp_reader *r,
 		s.symmetric = true;
 		s.auto_axis = true;
 		o.ctx = &s;
+		o.measure_later = false;
 		rc = offer(r, &o, output, format, plan, err);
 		if (rc == TP_EUNSUPPORTED)
 			cli_note("the plan does without %s: %s", s.scheme->name,

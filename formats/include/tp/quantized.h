@@ -60,7 +60,7 @@ struct tp_quantized_item {
 	size_t source; /* entry of the reader underneath */
 	struct tp_recipe recipe;
 	bool widened; /* it was quantized and is f32 now */
-	bool measured;
+	bool measured; /* else the figures that follow are not there yet */
 	/* b: the numbers before; what tp_compare_add_finite fills. */
 	struct tp_compare errors;
 	uint64_t n_saturated;
@@ -103,6 +103,14 @@ struct tp_quantize_options {
 	 * what cannot be done right.
 	 */
 	bool half_graph;
+	/*
+	 * Measure a tensor when its codes are read for the first time, which is
+	 * the way to read it only once: the figures of its item are there when
+	 * the codes were written, and a value that is not finite is found by
+	 * then. Streams of one tensor are for one thread at a time. What
+	 * accept, keep_nonfinite and half_graph decide is measured at once.
+	 */
+	bool measure_later;
 	uint64_t max_memory; /* 0: 64 MiB */
 	unsigned n_threads;  /* 0: one for each processor */
 	const struct tp_alloc *alloc;
