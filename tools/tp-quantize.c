@@ -232,7 +232,13 @@ check_tensors(void)
 
 	selection.min_elements = (uint64_t)opt_min_elements;
 	selection.keep_nonfinite = opt_nonfinite == 1;
-	return wrong ? wrong : gates_parse(&fail_if);
+	if (!wrong)
+		wrong = gates_parse(&fail_if);
+	if (wrong) {
+		gates_release(&selection.skip);
+		gates_release(&fail_if);
+	}
+	return wrong;
 }
 
 static const char *
@@ -571,10 +577,11 @@ run(struct job *j)
 }
 
 /* A cli_put_fn */
-static void
+static int
 put_report(FILE *out, void *ctx)
 {
 	report_json(out, ctx);
+	return 0;
 }
 
 /* The report in a file of its own. */

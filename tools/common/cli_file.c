@@ -29,15 +29,16 @@ fill(const char *path, cli_put_fn *put, void *ctx)
 {
 	FILE *f = fopen(path, "wb");
 	bool failed;
+	int rc;
 
 	if (!f)
 		return errno;
-	put(f, ctx);
+	rc = put(f, ctx);
 	errno = 0;
 	failed = ferror(f);
 	failed |= fclose(f) != 0;
-	if (!failed)
-		return 0;
+	if (rc || !failed)
+		return rc;
 	return errno ? errno : EIO;
 }
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Writes the content; failures of the stream need not be looked at. */
-typedef void cli_put_fn(FILE *out, void *ctx);
+/* Writes the content; returns 0 or an errno, but not of the stream. */
+typedef int cli_put_fn(FILE *out, void *ctx);
 
 /*
  * A regular file gets its name when it is whole, so what had the name before is

@@ -262,20 +262,30 @@ parse_options(struct parser *p, int argc, char **argv)
 	}
 }
 
-bool
-cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
-    FILE *talk, int *first, int *status)
+static void
+release_lists(const struct cli_option *rows)
 {
-	struct parser p = {.app = app, .talk = talk};
+	for (; rows->kind != CLI_END; rows++)
+		if (rows->kind == CLI_LIST)
+			cli_list_release(rows->value);
+}
+
+static bool
+parse(
+    struct parser *p, int argc, char **argv, FILE *out, int *first, int *status)
+{
+	const struct cli_app *app = p->app;
+	FILE *talk = p->talk;
 	const char *wrong;
 	int n;
 
 	/* '+' ends the options at the first operand. */
-	snprintf(p.shorts, sizeof(p.shorts), "%s", app->commands ? "+:" : ":");
+	snprintf(
+	    p->shorts, sizeof(p->shorts), "%s", app->commands ? "+:" : ":");
 	opt_help = opt_version = false;
-	add_rows(&p, app->options);
-	add_rows(&p, cli_common_options);
-	*status = parse_options(&p, argc, argv);
+	add_rows(p, app->options);
+	add_rows(p, cli_common_options);
+	*status = parse_options(p, argc, argv);
 	if (*status != CLI_OK)
 		return false;
 	*first = optind;
@@ -299,18 +309,22 @@ cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
 	}
 	wrong = app->check ? app->check() : NULL;
 	if (wrong) {
-		*status = complain(&p, wrong, NULL, NULL);
+		*status = complain(p, wrong, NULL, NULL);
 		return false;
 	}
 	return true;
 }
 
-static void
-release_lists(const struct cli_option *rows)
+bool
+cli_parse_to(const struct cli_app *app, int argc, char **argv, FILE *out,
+    FILE *talk, int *first, int *status)
 {
-	for (; rows->kind != CLI_END; rows++)
-		if (rows->kind == CLI_LIST)
-			cli_list_release(rows->value);
+	struct parser p = {.app = app, .talk = talk};
+
+	if (parse(&p, argc, argv, out, first, status))
+		return true;
+	release_lists(app->options);
+	return false;
 }
 
 int
@@ -322,7 +336,6 @@ cli_parse(const struct cli_app *app, int argc, char **argv)
 	cli_start();
 	cli_watch_begin();
 	if (!cli_parse_to(app, argc, argv, stdout, stderr, &first, &status)) {
-		release_lists(app->options);
 		exit(cli_finish(status));
 	}
 	return first;

@@ -253,6 +253,29 @@ cli_put_text(FILE *out, struct tp_str text)
 	}
 }
 
+char *
+cli_plain_new(struct tp_str text, bool is_name, size_t max, size_t *n)
+{
+	char *plain = NULL;
+	FILE *f = open_memstream(&plain, n);
+	bool failed;
+
+	if (!f)
+		return NULL;
+	if (is_name)
+		cli_put_name(f, text, max);
+	else
+		cli_put_text(f, text);
+	failed = ferror(f);
+	failed |= fclose(f) != 0;
+	/* At the end the C library may find no memory and say nothing: then
+	 * there is no text. */
+	if (!failed)
+		return plain;
+	free(plain);
+	return NULL;
+}
+
 void
 cli_put_spaces(FILE *out, size_t n)
 {

@@ -37,6 +37,12 @@ bool cli_name_is_plain(struct tp_str name);
 /* Prose, for example a message: as names, but backslashes stay single. */
 void cli_put_text(FILE *out, struct tp_str text);
 
+/*
+ * What cli_put_name (is_name) or cli_put_text would print, *n bytes and a NUL,
+ * to be freed with free. NULL without memory.
+ */
+char *cli_plain_new(struct tp_str text, bool is_name, size_t max, size_t *n);
+
 /* n spaces. */
 void cli_put_spaces(FILE *out, size_t n);
 

@@ -105,6 +105,7 @@ void
 gates_release(struct gates *g)
 {
 	free(g->rows);
+	g->rows = NULL;
 	cli_list_release(&g->list);
 }
 

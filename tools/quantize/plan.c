@@ -108,7 +108,7 @@ plan_choose(const struct plan_request *request, struct tp_reader *r,
 }
 
 /* A cli_put_fn */
-static void
+static int
 put_plan(FILE *out, void *ctx)
 {
 	struct tp_json j;
@@ -117,6 +117,7 @@ put_plan(FILE *out, void *ctx)
 	tp_plan_write(ctx, &j);
 	/* What could not be written the stream remembers. */
 	(void)!tp_json_finish(&j);
+	return 0;
 }
 
 enum tp_status

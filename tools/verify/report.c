@@ -20,7 +20,7 @@
 #define MARK "tp-verify"
 #define MARK_WITHIN 256
 
-typedef void put_fn(FILE *out, const struct verdict *v, size_t n, int status);
+typedef int put_fn(FILE *out, const struct verdict *v, size_t n, int status);
 
 const char *
 report_status_name(const struct verdict *v, enum verdict_status status)
@@ -62,6 +62,7 @@ report_title(const struct verdict *v)
 	fputs(cli_path_text(v->paths[0]), f);
 	if (v->paths[1])
 		fprintf(f, " and %s", cli_path_text(v->paths[1]));
+	/* Without memory there may be no text, and nobody says so. */
 	if (fclose(f)) {
 		free(text);
 		return NULL;
@@ -121,12 +122,12 @@ struct content {
 };
 
 /* A cli_put_fn */
-static void
+static int
 put_content(FILE *out, void *ctx)
 {
 	const struct content *c = ctx;
 
-	c->put(out, c->v, c->n, c->status);
+	return c->put(out, c->v, c->n, c->status);
 }
 
 static int

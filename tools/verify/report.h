@@ -43,9 +43,11 @@ void report_plan(const struct report_options *o, struct sandbox_plan *plan);
 int report_all(const struct report_options *o, const struct verdict *v,
     size_t n, int status);
 
-/* The parts. A write that fails is on the stream. */
-void report_json(FILE *out, const struct verdict *v, size_t n, int status);
-void report_junit(FILE *out, const struct verdict *v, size_t n, int status);
+/*
+ * The parts. A write that fails is on the stream; what fails else is an errno.
+ */
+int report_json(FILE *out, const struct verdict *v, size_t n, int status);
+int report_junit(FILE *out, const struct verdict *v, size_t n, int status);
 void report_github(FILE *out, const struct verdict *v, size_t n);
 
 /* What an item's status is called by that command: "different", "failed". */

@@ -38,16 +38,13 @@ put_encoded(FILE *out, const char *s, size_t n, bool property)
 static void
 put_data(FILE *out, struct tp_str text, bool is_name, bool property)
 {
-	char *plain = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&plain, &size);
+	char *plain = cli_plain_new(text, is_name, CLI_NAME_COLUMNS, &size);
 
-	if (f && is_name)
-		cli_put_name(f, text, CLI_NAME_COLUMNS);
-	else if (f)
-		cli_put_text(f, text);
-	if (f && !fclose(f) && plain)
+	if (plain)
 		put_encoded(out, plain, size, property);
+	else
+		fputs("(out of memory)", out);
 	free(plain);
 }
 

@@ -141,7 +141,7 @@ put_verdict(struct tp_json *j, const struct verdict *v)
 	tp_json_object_end(j);
 }
 
-void
+int
 report_json(FILE *out, const struct verdict *v, size_t n, int status)
 {
 	struct tp_json j;
@@ -156,4 +156,5 @@ report_json(FILE *out, const struct verdict *v, size_t n, int status)
 		put_verdict(&j, &v[i]);
 	tp_json_array_end(&j);
 	cli_json_end(&j);
+	return 0;
 }

@@ -14,6 +14,7 @@
  */
 #include "report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,22 +57,20 @@ put_xml(FILE *out, const char *s, size_t n)
 			putc(s[i], out);
 }
 
+/* There was no memory for part of the text: the document must not be used. */
+static bool no_memory;
+
 /* Anything at all: a name, or prose. */
 static void
 put_escaped(FILE *out, struct tp_str text, bool is_name)
 {
-	char *plain = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&plain, &size);
+	char *plain = cli_plain_new(text, is_name, 0, &size);
 
-	if (f && is_name)
-		cli_put_name(f, text, 0);
-	else if (f)
-		cli_put_text(f, text);
-	if (f && !fclose(f) && plain)
+	if (plain)
 		put_xml(out, plain, size);
 	else
-		fputs("(out of memory)", out);
+		no_memory = true;
 	free(plain);
 }
 
@@ -185,7 +184,10 @@ put_suite(FILE *out, const struct verdict *v)
 	const char *why = report_why(v, buf);
 
 	fputs("  <testsuite name=\"", out);
-	put_prose(out, title ? title : v->command);
+	if (title)
+		put_prose(out, title);
+	else
+		no_memory = true;
 	free(title);
 	putc('"', out);
 	put_counts(out, counts_of(v), true);
@@ -200,12 +202,13 @@ put_suite(FILE *out, const struct verdict *v)
 	fputs("  </testsuite>\n", out);
 }
 
-void
+int
 report_junit(FILE *out, const struct verdict *v, size_t n, int status)
 {
 	struct counts all = {0};
 
 	(void)status;
+	no_memory = false;
 	for (size_t i = 0; i < n; i++) {
 		struct counts c = counts_of(&v[i]);
 
@@ -219,4 +222,5 @@ report_junit(FILE *out, const struct verdict *v, size_t n, int status)
 	for (size_t i = 0; i < n; i++)
 		put_suite(out, &v[i]);
 	fputs("</testsuites>\n", out);
+	return no_memory ? ENOMEM : 0;
 }

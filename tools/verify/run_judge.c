@@ -32,20 +32,23 @@ add_output(struct run_judge *j, const char *set, struct tp_str name)
 	return out;
 }
 
-/* Shape and size of what was expected, where it is one tensor. */
-static void
+/*
+ * Shape and size of what was expected, where it is one tensor. False without
+ * memory.
+ */
+static bool
 describe(
     struct run_output *out, struct verdict_item *item, const struct tp_value *v)
 {
 	unsigned rank;
 
 	if (!tp_value_has_tensor(v))
-		return;
+		return true;
 	rank = tp_tensor_rank(v->tensor);
 	item->n_elems = tp_tensor_numel(v->tensor);
 	out->shape = calloc(rank + 1, sizeof(*out->shape));
 	if (!out->shape)
-		return;
+		return false;
 	for (unsigned d = 0; d < rank; d++)
 		out->shape[d] = tp_tensor_sizes(v->tensor)[d];
 	item->rank = rank;
@@ -54,6 +57,7 @@ describe(
 	    tp_dtype_nbytes(
 		tp_tensor_dtype(v->tensor), item->n_elems, &item->nbytes, NULL))
 		item->nbytes = 0;
+	return true;
 }
 
 static void
@@ -103,7 +107,10 @@ run_judge(struct run_judge *j, const char *set, struct tp_str name,
 		verdict_add(j->v, &item);
 		return true;
 	}
-	describe(out, &item, expected);
+	if (!describe(out, &item, expected)) {
+		j->v->no_memory = true;
+		return false;
+	}
 	rc = is_random
 		 ? run_compare_chance(&out->c, chance, got, expected, &err)
 		 : run_compare(&out->c, got, expected, &err);

@@ -23,30 +23,26 @@
 bool
 sums_put(FILE *out, struct sha256 *whole, const struct sum *sum)
 {
-	char text[SHA256_TEXT_SIZE], *line = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&line, &size);
-	bool failed;
+	/* "\" if the name is escaped, the hash, two spaces, the name. */
+	char head[SHA256_TEXT_SIZE + 4], text[SHA256_TEXT_SIZE];
+	size_t n_head, size = 0;
+	char *name = cli_plain_new(sum->name, true, 0, &size);
 
-	if (!f)
+	if (!name)
 		return false;
-	if (!cli_name_is_plain(sum->name))
-		putc('\\', f);
-	fprintf(f, "%s  ", sha256_text(sum->hash, text));
-	cli_put_name(f, sum->name, 0);
-	putc('\n', f);
-	failed = ferror(f);
-	failed |= fclose(f) != 0;
-	/* Without memory for all of it the C library may give none, and say
-	 * nothing. */
-	failed |= !line;
-	if (!failed) {
-		sha256_add(whole, line, size);
-		if (out)
-			fwrite(line, 1, size, out);
+	n_head = (size_t)snprintf(head, sizeof(head), "%s%s  ",
+	    cli_name_is_plain(sum->name) ? "" : "\\",
+	    sha256_text(sum->hash, text));
+	sha256_add(whole, head, n_head);
+	sha256_add(whole, name, size);
+	sha256_add(whole, "\n", 1);
+	if (out) {
+		fwrite(head, 1, n_head, out);
+		fwrite(name, 1, size, out);
+		putc('\n', out);
 	}
-	free(line);
-	return !failed;
+	free(name);
+	return true;
 }
 
 void
