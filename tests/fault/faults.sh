@@ -1,199 +1,217 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# faults.sh TOOLS SUPPORT SHIM - what the tools ask of the system fails once
+# faults.sh TOOLS SUPPORT DISTURB SHIM MODE [AMOUNT [ONLY]]
 #
-# For each job below: count its system calls of each kind and its allocations,
-# then run it once for each of them and each way to fail. Then
-#	- status 0 must have left what an undisturbed run leaves,
-#	- another status must be 3, 4 or 5, with a message, and must have left the
-#	  old outputs, or nothing where there were none, under the final names,
-#	- in both cases an undisturbed run that follows ends with 0, the same
-#	  outputs, and no other file.
-# The process is killed at every call, too. After a failed allocation nothing may
-# be held at the end that an undisturbed run does not hold. The last line counts
-# the faults.
+# MODE is one of disturb.c: calls that fail, inputs that change, a kill at any
+# moment. AMOUNT is how many of each kind of call ("all"), or how many kills; ONLY
+# leaves jobs out whose names do not contain it. The lines at the end count.
 set -uf # a command is split into words, and * is no pattern
 
-tools=$1 support=$2 shim=$3
+tools=$1 support=$2 disturb=$3 shim=$4 mode=$5 only=${7:-}
+# Kills are shared out among the jobs that write.
+amount=
+case $mode:${6:-all} in
+*:all) ;;
+kill:*)
+	n_jobs=$(grep -c '^	job w ' "$0")
+	amount="--kills $((($6 + n_jobs - 1) / n_jobs))" ;;
+*) amount="--most $6" ;;
+esac
+corpus=$(cd "$(dirname "$0")/../corpus" && pwd)
 PATH=$tools:$support:$PATH
+# Memory is faster than a disk, and a flush to it takes no time.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 work=$(mktemp -d "${TMPDIR:-/tmp}/tp-fault.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$work" || exit 1
 # The shim counts at exit, into a file that a sandbox would not let it make.
 export TP_SANDBOX=off
+
+# ---- jobs ----
+
 n_faults=0 n_survived=0 n_refused=0 n_killed=0 failed=0
 
-complain() {
-	failed=1
-	printf 'FAIL %s\n' "$*"
-}
+# Inputs of a folder, from the model m.tpt that lies in it and the factor $2.
+prepare_inputs() (
+	cd "$1" || exit 1
+	tp-convert -q --allow-loss alias m.tpt m.safetensors
+	tp-convert -q --external-data always --external-threshold 16 m.tpt m.onnx
+	tp-convert -q --max-shard-size 4K m.safetensors shards.safetensors
+	tp-convert -q --compress m.tpt packed.tpt
+	tp-quantize -q --min-elements 1 --scheme int8 m.tpt int8.tpt
+	tp-quantize -q --min-elements 1 --plan auto --target-sqnr 30 -n \
+	    --save-plan plan.json m.tpt none.tpt >/dev/null
+	tp-verify manifest m.tpt >sums
+	cp "$corpus/native/good-small.tpt" strided.tpt
+	# A graph with weights beside it, which stay mapped while it runs.
+	awk -v factor="$2" 'BEGIN {
+		print "opset 17\ninput x f32 2,24\noutput y f32 ?"
+		printf "init w f32 24,8 ="
+		for (i = 0; i < 192; i++)
+			printf " %d.5", i % 7 * factor
+		print "\nnode MatMul x w -> t\nnode Relu t -> y"
+		printf "in x f32 2,24 ="
+		for (i = 0; i < 48; i++)
+			printf " %d.25", i % 5 - 1
+		print "" }' | onnx_test graph
+	tp-convert -q --external-data always --external-threshold 16 \
+	    graph/model.onnx net.onnx
+	tp-convert -q net.onnx inline.onnx
+	cp graph/test_data_set_0/input_0.pb .
+	rm -r graph
+)
 
-# with CALL N WHAT COMMAND…
-with() {
-	with_call=$1 with_at=$2 with_do=$3
-	shift 3
-	TP_FAULT_CALL=$with_call TP_FAULT_AT=$with_at TP_FAULT_DO=$with_do \
-	TP_FAULT_COUNT=$work/count LD_PRELOAD=$shim "$@"
-}
-
-# The files under final names in folder out, as one text.
-state() {
-	(cd out && find . -type f ! -name '.*' | sort | xargs -r cksum)
-}
-
-# Files that nobody asked for.
-leftovers() {
-	find out -name '.*' ! -name . ! -path out
-}
-
-# start old|none: the folder as the job finds it.
-start() {
-	rm -rf out
-	mkdir out
-	[ "$1" = none ] || cp -R old/. out/
-}
-
-# Killed while several files got their names: the file that refers to the others
-# has none, and what it was is kept.
-is_between() {
-	[ -n "$main" ] && [ ! -e "out/$main" ] && {
-		[ "$had" = none ] || [ -e "out/.$main.tp-old" ]
-	}
-}
-
-# judge STATUS BEFORE WHERE
-judge() {
-	judge_now=$(state)
-	case $1 in
-	0)
-		n_survived=$((n_survived + 1))
-		[ "$judge_now" = "$new" ] || complain "$3: ends with 0, but not all is there"
-		cmp -s stdout new.stdout || complain "$3: ends with 0, but prints something else"
-		;;
-	3 | 4 | 5)
-		n_refused=$((n_refused + 1))
-		[ -s stderr ] || [ -s stdout ] || complain "$3: status $1 without a message"
-		[ "$judge_now" = "$2" ] || complain "$3: status $1, and the old outputs are not there"
-		;;
-	137)
-		n_killed=$((n_killed + 1))
-		[ "$judge_now" = "$2" ] || [ "$judge_now" = "$new" ] ||
-		    is_between ||
-		    complain "$3: killed, and the outputs are neither old nor new"
-		;;
-	*) complain "$3: status $1: $(head -c 300 stderr)" ;;
-	esac
-}
-
-# What the last run held at its end, and asked for.
-n_held() {
-	cut -d' ' -f2 count
-}
-
-n_calls() {
-	cut -d' ' -f1 count
-}
-
-# fault CALL N WHAT old|none: one run, judged, and the next one.
-fault() {
-	fault_where="$job: $1 $2 $3, $4 before"
-	had=$4
-	start "$had"
-	fault_before=$(state)
-	n_faults=$((n_faults + 1))
-	fault_status=0
-	# shellcheck disable=SC2086 # words
-	with "$1" "$2" "$3" $command >stdout 2>stderr || fault_status=$?
-	judge "$fault_status" "$fault_before" "$fault_where"
-	if [ "$1" = malloc ] && [ "$(n_held)" -gt "$held" ]; then
-		complain "$fault_where: $(n_held) blocks are not given back"
-	fi
-	$command >stdout 2>stderr ||
-	    complain "$fault_where: the next run fails: $(head -c 300 stderr)"
-	[ "$(state)" = "$new" ] ||
-	    complain "$fault_where: the next run leaves something else"
-	[ -z "$(leftovers)" ] || complain "$fault_where: left $(leftovers)"
-}
-
-# job NAME COMMAND [MAIN]: old outputs are those of the same job on other input.
-# MAIN is the file that refers to the others, where there are several.
-job() {
-	job=$1 command=$2 main=${3:-}
-	start none
-	cp other.tpt in.tpt
-	prepare
-	$command >/dev/null 2>stderr || complain "$job: $(cat stderr)"
-	rm -rf old
-	cp -R out old
-	cp first.tpt in.tpt
-	prepare
-	start none
-	$command >new.stdout 2>stderr || complain "$job: $(cat stderr)"
-	new=$(state)
-	for call in malloc open read pread mmap write copy_file_range fsync \
-	    rename ftruncate close; do
-		start none
-		# shellcheck disable=SC2086 # words
-		with "$call" 0 none $command >/dev/null 2>&1
-		held=$(n_held) most=$(n_calls)
-		n=0
-		while [ "$n" -lt "$most" ]; do
-			n=$((n + 1))
-			for what in $(ways "$call"); do
-				fault "$call" "$n" "$what" old
-			done
-			fault "$call" "$n" "$(ways "$call" | cut -d' ' -f1)" none
-		done
-	done
-}
-
-# How a call can fail.
-ways() {
-	case $1 in
-	malloc) echo ENOMEM ;;
-	open) echo EIO EMFILE EINTR KILL ;;
-	read | pread) echo EIO EINTR short KILL ;;
-	mmap) echo ENOMEM KILL ;;
-	write | copy_file_range) echo EIO ENOSPC EDQUOT EINTR short KILL ;;
-	fsync | rename | ftruncate) echo EIO ENOSPC KILL ;;
-	close) echo EIO EINTR KILL ;;
-	esac
-}
-
-# Other forms of in.tpt.
 prepare() {
-	tp-convert -q --force --allow-loss alias in.tpt in.safetensors &&
-	    tp-convert -q --force --external-data always in.tpt in.onnx
+	sample_checkpoint sample.tpt
+	mkdir first other in keep old out
+	tp-convert -q --dtype '*=f32' --allow-loss alias sample.tpt first/m.tpt
+	tp-convert -q --dtype '*.weight=f8e4m3fn' --overflow saturate \
+	    first/m.tpt narrow.tpt
+	tp-convert -q --dtype '*=f32' narrow.tpt other/m.tpt
+	prepare_inputs first 2
+	prepare_inputs other 3
+	rm sample.tpt narrow.tpt
+	cp -R first/. keep
 }
 
-sample_checkpoint first.tpt
-# The same names and shapes, other values.
-tp-convert -q --dtype 'conv*.weight=f8e4m3fn' --overflow saturate first.tpt \
-    narrow.tpt
-tp-convert -q --dtype 'conv1.weight=f32' --dtype 'conv2.weight=f16' narrow.tpt \
-    other.tpt
+# job KIND NAME COMMAND [DISTURB-OPTION…]
+#
+# KIND is w for a job that writes files, r for one that only prints. What is in
+# out before comes of the same command on other inputs.
+job() {
+	job_kind=$1 job_name=$2 job_command=$3
+	shift 3
+	case $mode in kill) [ "$job_kind" = w ] || return 0 ;; esac
+	case $job_name in *"$only"*) ;; *) return 0 ;; esac
+	rm -rf out old in
+	mkdir out old
+	cp -R other in
+	# shellcheck disable=SC2086 # words
+	$job_command >stdout 2>stderr || {
+		printf 'FAIL %s: %s\n' "$job_name" "$(cat stdout stderr)"
+		failed=1
+		return
+	}
+	cp -R out/. old
+	rm -rf in
+	mkdir in
+	# shellcheck disable=SC2086 # words
+	"$disturb" --shim "$shim" --mode "$mode" $amount "$@" \
+	    "$job_name" $job_command >log 2>&1 || failed=1
+	grep -v '^DISTURBED' log
+	# shellcheck disable=SC2046 # words
+	count_job $(grep '^DISTURBED' log)
+}
 
-job "native to safetensors" \
-    "tp-convert -q --force --allow-loss alias in.tpt out/m.safetensors"
-job "safetensors to native, compressed" \
-    "tp-convert -q --force --compress in.safetensors out/m.tpt"
-job "safetensors to ONNX with external data" \
-    "tp-convert -q --force --external-data always in.safetensors out/m.onnx" \
-    m.onnx
-job "ONNX to native, flushed" \
-    "tp-convert -q --force --sync always in.onnx out/m.tpt"
-job "a cast, proven" \
-    "tp-convert -q --force --verify --dtype *=f16 --overflow inf in.safetensors out/m.safetensors"
-job "shards" \
-    "tp-convert -q --force --max-shard-size 1K in.safetensors out/m.safetensors" \
-    m.safetensors.index.json
-job "int8" \
-    "tp-quantize -q --force --scheme int8 in.safetensors out/m.safetensors"
-job "inspect" "tp-inspect --stats --hash in.tpt"
-job "check" "tp-verify check in.onnx"
-job "diff" "tp-verify diff in.tpt in.safetensors"
+# count_job DISTURBED N survived N refused N killed N …
+count_job() {
+	[ $# -gt 8 ] || {
+		echo "FAIL $job_name: no count"
+		failed=1
+		return
+	}
+	n_faults=$((n_faults + $2)) n_survived=$((n_survived + $4))
+	n_refused=$((n_refused + $6)) n_killed=$((n_killed + $8))
+	[ -z "${verbose:-}" ] || echo "$job_name: $2"
+}
 
-echo "faults: $n_faults, of them survived $n_survived, refused $n_refused," \
-    "killed $n_killed"
+all_jobs() {
+	convert_jobs
+	quantize_jobs
+	inspect_jobs
+	verify_jobs
+}
+
+convert_jobs() {
+	convert="tp-convert -q --force"
+	job w "native to safetensors" "$convert --allow-loss alias in/m.tpt out/m.safetensors"
+	job w "safetensors to native, compressed" \
+	    "$convert --compress in/m.safetensors out/m.tpt"
+	job w "compressed native to native" \
+	    "$convert in/packed.tpt out/m.tpt"
+	job w "safetensors to ONNX with external data" \
+	    "$convert --external-data always --external-threshold 16 in/m.safetensors out/m.onnx" \
+	    --main m.onnx
+	job w "ONNX with external data to native, flushed" \
+	    "$convert --sync always in/m.onnx out/m.tpt"
+	job w "a cast, proven" \
+	    "$convert --verify --dtype *=f16 --overflow inf in/m.safetensors out/m.safetensors"
+	job w "to shards" \
+	    "$convert --max-shard-size 4K in/m.safetensors out/m.safetensors" \
+	    --main m.safetensors.index.json
+	job w "from shards" \
+	    "$convert in/shards.safetensors.index.json out/m.safetensors"
+	job r "strided to standard output" \
+	    "tp-convert -q --to native in/strided.tpt -"
+	job w "weights into a graph" \
+	    "$convert --graph in/inline.onnx in/net.onnx out/m.onnx"
+}
+
+quantize_jobs() {
+	quantize="tp-quantize -q --force --min-elements 1"
+	job w "int8" "$quantize --scheme int8 in/m.safetensors out/m.safetensors"
+	job w "int4 by block, least error" \
+	    "$quantize --scheme int4 --per block --calibrate mse in/m.tpt out/m.tpt"
+	job w "a plan made, with a report" \
+	    "$quantize --plan auto --target-sqnr 30 --save-plan out/plan.json --report out/report.json in/m.tpt out/m.tpt" \
+	    --each
+	job w "a plan followed" \
+	    "tp-quantize -q --force --plan in/plan.json in/m.tpt out/m.tpt"
+	job w "dequantized" "$quantize --dequantize in/int8.tpt out/m.tpt"
+	job w "a graph quantized" "$quantize --scheme int8 in/net.onnx out/m.onnx"
+	job w "a graph of halves, proven" \
+	    "$quantize --verify --scheme f16 --graph-dtype f16 in/inline.onnx out/m.onnx"
+}
+
+inspect_jobs() {
+	job r "inspect" "tp-inspect --stats --hash in/m.tpt"
+	job r "inspect as JSON" \
+	    "tp-inspect --json --long --stats --histogram --metadata in/m.safetensors"
+	job r "inspect what has strides" "tp-inspect --stats --hash in/strided.tpt"
+	job r "inspect a graph" "tp-inspect --graph --json in/net.onnx"
+	job r "inspect values" "tp-inspect --values conv1.weight in/m.tpt"
+	job r "inspect values of shards" \
+	    "tp-inspect --values embedding.weight in/shards.safetensors.index.json"
+	job r "inspect values of external data" \
+	    "tp-inspect --values embedding.weight in/m.onnx"
+	job r "inspect what is compressed" "tp-inspect --stats in/packed.tpt"
+}
+
+verify_jobs() {
+	reports="--report-json out/r.json --report-junit out/r.xml"
+	job r "check" "tp-verify check in/m.onnx"
+	job w "check with reports" "tp-verify check $reports in/m.tpt in/packed.tpt" --each
+	job r "diff" "tp-verify diff in/m.tpt in/m.safetensors"
+	job r "diff of external data and shards" \
+	    "tp-verify diff in/m.onnx in/shards.safetensors.index.json"
+	job w "diff with reports" \
+	    "tp-verify diff $reports in/m.tpt in/packed.tpt" --each
+	job r "diff of what has strides" \
+	    "tp-verify diff in/strided.tpt in/strided.tpt"
+	job r "check what has strides" "tp-verify check in/strided.tpt"
+	job r "manifest of what has strides" "tp-verify manifest in/strided.tpt"
+	job r "manifest" "tp-verify manifest in/m.safetensors"
+	job w "manifest checked, with reports" \
+	    "tp-verify manifest --check in/sums $reports in/m.onnx" --each
+	job r "run" "tp-verify run --seed 1 --against in/inline.onnx in/net.onnx"
+	job r "run with tensors of a file" \
+	    "tp-verify run --input x=in/input_0.pb --against in/inline.onnx in/net.onnx"
+	job r "op" "tp-verify op --in in/m.tpt:embedding.weight Softmax"
+	job r "op on shards, expected" \
+	    "tp-verify op --in in/shards.safetensors.index.json:conv1.weight --expect in/m.onnx:conv1.weight Identity"
+}
+
+# ---- the whole ----
+
+prepare || exit 1
+all_jobs
+[ "$n_faults" -gt 0 ] || {
+	echo "no job is called so"
+	exit 1
+}
+echo "FACT faults.$mode.faults $n_faults"
+echo "FACT faults.$mode.survived $n_survived"
+echo "FACT faults.$mode.refused $n_refused"
+echo "FACT faults.$mode.killed $n_killed"
 exit "$failed"

@@ -2,23 +2,33 @@
 /*
  * shim.c - system calls that fail when they are told to
  *
- * Preloaded into a program, it counts the calls below and makes one of them
- *fail:
+ * Preloaded into a program, it counts the calls of one name and makes one of
+ * them fail:
  *
  *	TP_FAULT_CALL	the name of a call
  *	TP_FAULT_AT	which one, from 1 on; 0 or nothing: none
- *	TP_FAULT_DO	an error (EIO, ENOSPC, EINTR, EDQUOT, EMFILE), "short"
- *for half of the bytes, or "KILL" for the end of the process
+ *	TP_FAULT_DO	an error (EIO, ENOSPC, EINTR, …), "short" for half of
+ *			the bytes, or "KILL" for the end of the process
  *	TP_FAULT_COUNT	a file into which the number of calls is written at exit
  *
  * An error happens before the call has done anything, but for close, which has
  * closed. "malloc" is every way to get memory from the heap; what was not given
- * back at the end stands as a second number in the file of the count.
+ * back at the end stands as a second number in the file of the count. "thread"
+ * is pthread_create.
+ *
+ * "mmap-input", "pread-input" and "copy_file_range-input" are such calls upon
+ * files in the folder TP_FAULT_INPUTS. They do not fail, but the file changes
+ * behind the back of the program, after the map and before the others:
+ *
+ *	cut, cut-half	it is shortened to nothing, to half of its size
+ *	overwrite	all of its bytes are others
+ *	unlink		its name is taken away
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -28,6 +38,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,14 +46,15 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static atomic_long n_calls, n_held;
-static const char *fault_call, *fault_do, *count_file;
+static const char *fault_call, *fault_do, *count_file, *inputs;
 static long fault_at;
 
 static const struct {
 	const char *name;
 	int code;
 } errors[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
-    {"EDQUOT", EDQUOT}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}};
+    {"EDQUOT", EDQUOT}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},
+    {"EAGAIN", EAGAIN}};
 
 __attribute__((constructor)) static void
 begin(void)
@@ -52,6 +64,7 @@ begin(void)
 	fault_call = getenv("TP_FAULT_CALL");
 	fault_do = getenv("TP_FAULT_DO");
 	count_file = getenv("TP_FAULT_COUNT");
+	inputs = getenv("TP_FAULT_INPUTS");
 	fault_at = at ? strtol(at, NULL, 10) : 0;
 }
 
@@ -68,6 +81,69 @@ end(void)
 	    atomic_load(&n_held));
 	if (fd < 0 || write(fd, text, (size_t)n) != n)
 		abort();
+}
+
+/* True if the descriptor is of a file in the folder of the inputs. */
+static bool
+is_input(int fd)
+{
+	char link[64], path[4096];
+	size_t n = inputs ? strlen(inputs) : 0;
+	ssize_t k;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	k = readlink(link, path, sizeof(path));
+	return n && k > (ssize_t)n && !memcmp(path, inputs, n) &&
+	       path[n] == '/';
+}
+
+static void
+overwrite(long fd, off_t size)
+{
+	char buf[4096];
+
+	for (off_t at = 0; at < size;) {
+		long n = syscall(SYS_pread64, fd, buf, sizeof(buf), at);
+
+		if (n <= 0)
+			abort();
+		for (long i = 0; i < n; i++)
+			buf[i] = (char)~buf[i];
+		if (syscall(SYS_pwrite64, fd, buf, (size_t)n, at) != n)
+			abort();
+		at += n;
+	}
+}
+
+/* What someone else does to a file that is being read. */
+static void
+change_input(const char *call, int fd)
+{
+	int saved = errno;
+	char link[64], path[4096];
+	struct stat st;
+	long other;
+
+	if (!fault_call || strcmp(fault_call, call) || !is_input(fd) ||
+	    atomic_fetch_add(&n_calls, 1) + 1 != fault_at || !fault_do)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	other = syscall(SYS_openat, AT_FDCWD, link, O_RDWR, 0);
+	if (other < 0 || fstat(fd, &st))
+		abort();
+	if (!strcmp(fault_do, "unlink")) {
+		ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+		path[n < 0 ? 0 : n] = '\0';
+		if (unlink(path))
+			abort();
+	} else if (!strcmp(fault_do, "overwrite"))
+		overwrite(other, st.st_size);
+	else if (syscall(SYS_ftruncate, other,
+		     !strcmp(fault_do, "cut-half") ? st.st_size / 2 : 0))
+		abort();
+	syscall(SYS_close, other);
+	errno = saved;
 }
 
 enum fault { NONE, FAIL, SHORT };
@@ -159,6 +235,7 @@ part(enum fault f, size_t n)
 		NEXT(ssize_t (*)(int, void *, size_t, off), #name);  \
 		enum fault f = fault_of("pread");                    \
                                                                      \
+		change_input("pread-input", fd);                     \
 		return f == FAIL ? -1 : next(fd, p, part(f, n), at); \
 	}
 #define PWRITE(name, off)                                                 \
@@ -187,7 +264,10 @@ part(enum fault f, size_t n)
                                                                               \
 		if (!(flags & MAP_ANONYMOUS) && fault_of("mmap") == FAIL)     \
 			return MAP_FAILED;                                    \
-		return next(at, n, prot, flags, fd, from);                    \
+		at = next(at, n, prot, flags, fd, from);                      \
+		if (!(flags & MAP_ANONYMOUS) && at != MAP_FAILED)             \
+			change_input("mmap-input", fd);                       \
+		return at;                                                    \
 	}
 OPEN(open)
 OPEN(open64)
@@ -241,6 +321,7 @@ copy_file_range(
 	    "copy_file_range");
 	enum fault f = fault_of("copy_file_range");
 
+	change_input("copy_file_range-input", in);
 	return f == FAIL ? -1 : next(in, in_at, out, out_at, part(f, n), flags);
 }
 
@@ -355,4 +436,16 @@ close(int fd)
 		return rc;
 	errno = code;
 	return -1;
+}
+
+EXPORT int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+    void *(*start)(void *), void *arg)
+{
+	NEXT(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+		 void *),
+	    "pthread_create");
+
+	return fault_of("thread") == FAIL ? errno
+					  : next(thread, attr, start, arg);
 }

@@ -6,13 +6,6 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The functions that the headers of folder $1 mark TP_API.
-declared() {
-	sed '/^#/d' "$1"/include/tp/*.h | tr '\n' ' ' |
-	    grep -oE 'TP_API [^;(]*\(' | grep -oE 'tp_[a-z0-9_]+ *\($' |
-	    tr -d ' (' | sort -u
-}
-
 # Names that sanitizers and the coverage runtime add are not ours.
 exported() {
 	nm -D --defined-only "$1" | awk '{ print $NF }' |
@@ -20,7 +13,7 @@ exported() {
 }
 
 compare() {
-	declared "$SOURCE/$1" >"$work/declared"
+	sh "$SOURCE/tests/support/declared.sh" "$SOURCE/$1" >"$work/declared"
 	exported "$BUILD/$1/$2" >"$work/exported"
 	[ -s "$work/declared" ] || {
 		echo "no declaration found in $1"

@@ -26,6 +26,7 @@
 
 #include "mutate.h"
 
+#include "support/fact.h"
 #include "support/temp_dir.h"
 
 #define MAX_MEMORY (UINT64_C(8) << 20)
@@ -263,6 +264,9 @@ main(int argc, char **argv)
 		first = is_whole ? stop : tally->at + 1;
 	}
 	temp_dir_remove(&work);
+	print_fact("damaged.mutants", tally->n_unread + tally->n_refused +
+					  tally->n_failed + tally->n_computed +
+					  n_broken);
 	printf("%" PRIu64 " not read, %" PRIu64 " refused, %" PRIu64
 	       " failed, %" PRIu64 " computed, %" PRIu64 " broke\n",
 	    tally->n_unread, tally->n_refused, tally->n_failed,

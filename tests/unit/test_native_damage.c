@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "support/fact.h"
 #include "support/native_files.h"
 #include "support/temp_dir.h"
 
@@ -132,6 +133,7 @@ every_flipped_bit_is_found(void **state)
 		if (!strstr(err.msg, names[place]))
 			fail_msg("bit %zu: %s", i, err.msg);
 	}
+	print_fact("damaged.native_bits", 8 * n_whole);
 	assert_in_range(n_harmless, 0, 40);
 }
 
@@ -171,6 +173,7 @@ every_truncation_is_found(void **state)
 	assert_int_equal(
 	    try_bytes(longer, n_whole + 1, 0, &opened, &err), TP_EFORMAT);
 	assert_non_null(strstr(err.msg, "its header says"));
+	print_fact("damaged.native_cuts", n_whole);
 	free(longer);
 }
 
@@ -401,6 +404,7 @@ random_directories(void **state)
 	free(bytes);
 
 	/* Some numbers are free to be anything; most are not. */
+	print_fact("damaged.native_directories", 4000);
 	assert_in_range(n_opened, 100, 2000);
 }
 

@@ -7,6 +7,7 @@
 #include "tp/endian.h"
 #include "tp/onnx_program.h"
 
+#include "support/fact.h"
 #include "support/fail_alloc.h"
 #include "support/onnx_build.h"
 #include "support/onnx_files.h"
@@ -860,6 +861,7 @@ test_mutants(void **state)
 		    !tp_onnx_program_open(model_path(), NULL, pool, &p, NULL);
 		tp_onnx_program_close(p);
 	}
+	print_fact("damaged.onnx_program", 3000);
 	/* Not all of them are told by their first byte. */
 	assert_true(n_good > 100 && n_good < 2900);
 	free(bad);

@@ -15,6 +15,7 @@
 #include "formats/proto_alloc.h"
 #include "formats/proto_skim.h"
 #include "formats/sha1.h"
+#include "support/fact.h"
 #include "support/fail_alloc.h"
 #include "support/temp_dir.h"
 #include "support/wire.h"
@@ -862,6 +863,7 @@ test_damaged(void **state)
 
 	(void)state;
 	print_message("seed %u\n", seed);
+	print_fact("damaged.onnx_read", COUNT_OF(files) * 1000);
 	for (size_t k = 0; k < COUNT_OF(files); k++) {
 		snprintf(name, sizeof(name), "%s/%s", ONNX_CASES, files[k]);
 		f = fopen(name, "rb");

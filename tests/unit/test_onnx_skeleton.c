@@ -2,6 +2,7 @@
 /* test_onnx_skeleton.c - weights back into graphs: names, shapes, forms */
 #include "support/cmocka_all.h"
 
+#include "support/fact.h"
 #include "support/fail_alloc.h"
 #include "support/onnx_build.h"
 #include "support/onnx_files.h"
@@ -689,6 +690,7 @@ test_damaged_skeletons(void **state)
 			bytes[i] ^= (uint8_t)(1 << bit);
 		}
 	}
+	print_fact("damaged.onnx_skeleton", 9 * n);
 	assert_true(n_written > 100);
 	free(bytes);
 }
