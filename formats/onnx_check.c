@@ -319,6 +319,14 @@ import_domains(struct tpi_check *c, TpOnnx__OperatorSetIdProto *const *sets,
 }
 
 static void
+name_parameter(struct tpi_check *c, struct tp_str name)
+{
+	enum tp_status rc = tp_map_add(&c->parameters, name, 0, NULL, NULL);
+
+	c->no_memory |= rc != TP_OK && rc != TP_EARG;
+}
+
+static void
 check_domain(struct tpi_check *c, struct tpi_check_scope *s,
     const TpOnnx__NodeProto *node)
 {
@@ -499,6 +507,11 @@ check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
 
 	c->function = f;
 	import_domains(c, f->opset_import, f->n_opset_import, false);
+	tp_map_init(&c->parameters, c->alloc);
+	for (size_t i = 0; i < f->n_attribute; i++)
+		name_parameter(c, tpi_onnx_str(f->attribute[i]));
+	for (size_t i = 0; i < f->n_attribute_proto; i++)
+		name_parameter(c, tpi_onnx_str(f->attribute_proto[i]->name));
 	scope_init(c, &s);
 	if (!f->name.len)
 		tpi_check_say(c, &s, true, "a function has no name");
@@ -513,6 +526,7 @@ check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
 			    "output '%s' is defined nowhere",
 			    TP_BRIEF(tpi_onnx_str(f->output[i])));
 	scope_release(c, &s);
+	tp_map_release(&c->parameters);
 	tp_map_release(&c->domains);
 	c->domains = outer;
 	c->function = NULL;

@@ -16,6 +16,7 @@ struct tpi_check {
 	const TpOnnx__ModelProto *model;
 	const TpOnnx__FunctionProto *function; /* whose body it is, or NULL */
 	struct tp_map domains; /* that the function or else the model imports */
+	struct tp_map parameters; /* attributes of the function */
 	tp_onnx_problem_fn *fn;
 	void *ctx;
 	bool no_memory;

@@ -168,19 +168,6 @@ values_of(const TpOnnx__AttributeProto *a)
 	return bits;
 }
 
-static bool
-has_parameter(const TpOnnx__FunctionProto *f, struct tp_str name)
-{
-	for (size_t i = 0; i < f->n_attribute; i++)
-		if (!tp_str_cmp(tpi_onnx_str(f->attribute[i]), name))
-			return true;
-	for (size_t i = 0; i < f->n_attribute_proto; i++)
-		if (!tp_str_cmp(
-			tpi_onnx_str(f->attribute_proto[i]->name), name))
-			return true;
-	return false;
-}
-
 static void
 check_attribute(struct tpi_check *c, struct tpi_check_scope *s,
     const TpOnnx__AttributeProto *a)
@@ -188,6 +175,7 @@ check_attribute(struct tpi_check *c, struct tpi_check_scope *s,
 	struct tp_str name = tpi_onnx_str(a->name);
 	struct tp_str parameter = tpi_onnx_str(a->ref_attr_name);
 	unsigned values = values_of(a);
+	size_t i;
 
 	if (!name.len)
 		tpi_check_say(c, s, true,
@@ -198,7 +186,7 @@ check_attribute(struct tpi_check *c, struct tpi_check_scope *s,
 			    "node %zu: attribute '%s' is that of a function, "
 			    "outside of one",
 			    s->at, TP_BRIEF(name));
-		else if (!has_parameter(c->function, parameter))
+		else if (!tp_map_find(&c->parameters, parameter, &i))
 			tpi_check_say(c, s, true,
 			    "node %zu: attribute '%s' is '%s' of the function, "
 			    "which has none of that name",
