@@ -66,8 +66,8 @@ tp_utf8_check(const char *s, size_t n)
 
 /*
  * Categories Cc, Zl and Zp, Default_Ignorable_Code_Point of Unicode 15, the
- * anchors of annotations (U+FFF9 on), and the noncharacters of the first plane;
- * in order.
+ * anchors of annotations (U+FFF9 on), and noncharacters but for the last two of
+ * each plane; in order.
  */
 static const struct range {
 	uint32_t first, last;
@@ -89,7 +89,6 @@ static const struct range {
     {0xfeff, 0xfeff},
     {0xffa0, 0xffa0},
     {0xfff0, 0xfffb},
-    {0xfffe, 0xffff},
     {0x1bca0, 0x1bca3},
     {0x1d173, 0x1d17a},
     {0xe0000, 0xe0fff},
@@ -103,5 +102,5 @@ tp_utf8_is_hidden(uint32_t code)
 	     i++)
 		if (code <= hidden[i].last)
 			return true;
-	return false;
+	return (code & 0xfffe) == 0xfffe;
 }
