@@ -185,3 +185,24 @@ tpi_dequantize_record(
 	}
 	return TP_OK;
 }
+
+/* A tpi_record_fn: ctx is the reader. */
+static enum tp_status
+adopt(void *ctx, size_t entry, const struct tp_quant_info *info,
+    struct tp_err *err)
+{
+	struct tp_reader *r = ctx;
+	struct tp_quant_info told;
+
+	if (!info || r->entries[entry].quant)
+		return TP_OK;
+	told = *info;
+	told.in_graph = true;
+	return tpi_reader_set_quant(r, entry, &told, err);
+}
+
+enum tp_status
+tp_reader_adopt_quantizers(struct tp_reader *r, struct tp_err *err)
+{
+	return tpi_dequantize_record(r, adopt, r, err);
+}

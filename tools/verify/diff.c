@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tp/parallel.h"
+#include "tp/quantized.h"
 
 #include "progress.h"
 #include "report.h"
@@ -157,6 +158,10 @@ open_both(struct diff *d)
 		if (tp_open(d->paths[i], &open, &d->r[i], &err)) {
 			fail(d, d->paths[i], &err);
 			cli_untrusted_hint(&err);
+		} else if (tp_reader_adopt_quantizers(d->r[i], &err)) {
+			fail(d, d->paths[i], &err);
+			tp_close(d->r[i]);
+			d->r[i] = NULL;
 		}
 	}
 }

@@ -100,7 +100,8 @@ struct tp_quant_info {
 	uint64_t block;	   /* elements, for TP_PER_BLOCK */
 	size_t scale;	   /* entry */
 	size_t zero_point; /* entry, or TP_NONE: zero */
-	bool in_graph; /* said by a graph's DequantizeLinear, not a record */
+	/* Said by a graph's DequantizeLinear, or by metadata, not a record. */
+	bool in_graph;
 };
 
 /*
