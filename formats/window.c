@@ -19,6 +19,13 @@
 
 #include "banned.h"
 
+static enum tp_status
+no_address_space(uint64_t n, struct tp_err *err)
+{
+	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+	    "no address space for %" PRIu64 " bytes", n);
+}
+
 /* Map n > 0 bytes at offset of a file, which need not begin a page. */
 static enum tp_status
 map_bytes(struct tpi_window *w, int fd, uint64_t offset, uint64_t n,
@@ -28,11 +35,14 @@ map_bytes(struct tpi_window *w, int fd, uint64_t offset, uint64_t n,
 	uint64_t span;
 	void *map;
 
-	if (tp_add_u64(n, lead, &span) || tp_u64_to_size(span, &w->map_nbytes))
-		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
-		    "no address space for %" PRIu64 " bytes", n);
+	/* Pointers of one object differ by no more. */
+	if (tp_add_u64(n, lead, &span) || span > PTRDIFF_MAX ||
+	    tp_u64_to_size(span, &w->map_nbytes))
+		return no_address_space(n, err);
 	map = mmap(NULL, w->map_nbytes, PROT_READ, MAP_PRIVATE, fd,
 	    (off_t)(offset - lead));
+	if (map == MAP_FAILED && errno == ENOMEM)
+		return no_address_space(n, err);
 	if (map == MAP_FAILED)
 		return tp_fail_errno(
 		    err, TP_EIO, errno, "map of %" PRIu64 " bytes", n);

@@ -337,8 +337,10 @@ compare_block(struct tp_compare *c, const struct job *job, size_t first,
 	if (e.n_over && !had_over)
 		find_first(c, job, &p, base);
 	if (!had_over && c->n_over + e.n_over > 0) {
-		c->first_a = value_at(&job->a, first + (c->first_over - base));
-		c->first_b = value_at(&job->b, first + (c->first_over - base));
+		size_t at = first + (size_t)(c->first_over - base);
+
+		c->first_a = value_at(&job->a, at);
+		c->first_b = value_at(&job->b, at);
 	}
 	if (e.max_abs > c->max_abs) {
 		c->max_abs = e.max_abs;

@@ -105,7 +105,7 @@ load_rests(const struct tpi_side *side, size_t first, size_t n, double *out)
 	memset(out, 0, n * sizeof(*out));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t bits, back;
-		double near;
+		TPI_ROUNDED double near;
 
 		if (side->dtype == TP_DTYPE_U64) {
 			memcpy(&bits, at + i * sizeof(bits), sizeof(bits));

@@ -46,6 +46,16 @@
 #define TPI_INLINE static inline
 #endif
 
+/*
+ * A double that int64_t became has its value only in memory where the x87 does
+ * that conversion: in its register all bits are still there.
+ */
+#if defined(__i386__)
+#define TPI_ROUNDED volatile
+#else
+#define TPI_ROUNDED
+#endif
+
 /* Ask for the cache line at p, which will be read soon. */
 #if defined(__GNUC__)
 #define TPI_PREFETCH(p) __builtin_prefetch(p)

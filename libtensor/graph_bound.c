@@ -42,6 +42,13 @@ struct bound {
 	struct tpi_limit *scratch;
 };
 
+/* The dtype of a tensor that stands for one of strings. */
+static enum tp_dtype
+stand_in(enum tp_dtype dtype)
+{
+	return dtype == TP_DTYPE_STRING ? TP_DTYPE_U64 : dtype;
+}
+
 /* A tensor of that shape, all of whose elements are one zero. */
 static enum tp_status
 make_shape(const struct bound *b, const struct tpi_info *info,
@@ -52,8 +59,8 @@ make_shape(const struct bound *b, const struct tpi_info *info,
 	struct tp_tensor *t = NULL;
 	enum tp_status rc;
 
-	rc = tp_tensor_new(b->zero, is_string ? TP_DTYPE_U64 : info->dtype,
-	    info->sizes, strides, info->rank, 0, &t, err);
+	rc = tp_tensor_new(b->zero, stand_in(info->dtype), info->sizes, strides,
+	    info->rank, 0, &t, err);
 	if (rc)
 		return rc;
 	*out = tp_value_of(t);
@@ -118,11 +125,11 @@ options(const struct bound *b, size_t i)
 }
 
 static uint64_t
-bytes_of(const struct tp_tensor *t)
+bytes_of(enum tp_dtype dtype, uint64_t n_elems)
 {
 	uint64_t nbytes = 0;
 
-	if (tp_dtype_nbytes(t->dtype, t->n_elems, &nbytes, NULL))
+	if (tp_dtype_nbytes(dtype, n_elems, &nbytes, NULL))
 		return UINT64_MAX;
 	return nbytes;
 }
@@ -145,7 +152,8 @@ compute(struct bound *b, const struct tpi_step *step, size_t i)
 		g->shape = out[k];
 		g->is_known = true;
 		if (out[k].tensor && !(step->op->flags & TPI_OP_MAKES))
-			g->nbytes = bytes_of(out[k].tensor);
+			g->nbytes = bytes_of(
+			    out[k].tensor->dtype, out[k].tensor->n_elems);
 	}
 }
 
@@ -162,11 +170,15 @@ infer(struct bound *b, const struct tpi_step *step, size_t i)
 		return;
 	for (size_t k = 0; k < step->n_made; k++) {
 		struct guess *g = &b->guesses[step->first_local + k];
+		const struct tpi_info *info = &infos[k];
+		uint64_t n;
 
-		if (make_shape(b, &infos[k], &g->shape, NULL))
-			continue;
-		if (!(step->op->flags & TPI_OP_MAKES))
-			g->nbytes = bytes_of(g->shape.tensor);
+		/* Which may be more than a tensor of this machine can have. */
+		if (!tp_shape_numel(info->sizes, info->rank, &n, NULL) &&
+		    !(step->op->flags & TPI_OP_MAKES))
+			g->nbytes = bytes_of(stand_in(info->dtype), n);
+		/* Without a shape, what follows is not guessed. */
+		(void)!make_shape(b, info, &g->shape, NULL);
 	}
 }
 

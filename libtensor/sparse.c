@@ -139,7 +139,7 @@ tpi_sparse_shell(const struct tp_tensor *values, const int64_t *sizes,
 {
 	int64_t none[TP_MAX_RANK] = {0};
 	uint64_t n;
-	enum tp_status rc = tp_shape_numel(sizes, rank, &n, err);
+	enum tp_status rc = tpi_tensor_numel(sizes, rank, &n, err);
 
 	if (rc)
 		return rc;

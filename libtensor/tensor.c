@@ -77,6 +77,28 @@ check_inside(const struct tp_tensor *t, struct tp_err *err)
 	return TP_OK;
 }
 
+enum tp_status
+tpi_tensor_numel(
+    const int64_t *sizes, unsigned rank, uint64_t *n, struct tp_err *err)
+{
+	enum tp_status rc = tp_shape_numel(sizes, rank, n, err);
+	uint64_t most;
+
+	if (rc)
+		return rc;
+	most = *n;
+	/* Without elements an axis may still be long. */
+	for (unsigned d = 0; d < rank; d++)
+		if ((uint64_t)sizes[d] > most)
+			most = (uint64_t)sizes[d];
+	if (most > PTRDIFF_MAX)
+		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+		    "shape %s: %" PRIu64
+		    " elements, this machine counts to %td",
+		    TP_SHAPE_TEXT(sizes, rank), most, PTRDIFF_MAX);
+	return TP_OK;
+}
+
 static enum tp_status
 make(const struct tp_alloc *alloc, struct tp_storage *storage,
     enum tp_dtype dtype, const int64_t *sizes, const int64_t *strides,
@@ -90,7 +112,7 @@ make(const struct tp_alloc *alloc, struct tp_storage *storage,
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "tensors of dtype %s are not held in memory",
 		    tp_dtype_name(dtype));
-	rc = tp_shape_numel(sizes, rank, &n, err);
+	rc = tpi_tensor_numel(sizes, rank, &n, err);
 	if (rc)
 		return rc;
 	rc = new_handle(alloc, rank, &t, err);

@@ -34,6 +34,14 @@ tpi_tensor_dims(struct tp_tensor *t)
 }
 
 /*
+ * As tp_shape_numel, for a tensor in memory: its elements and the size of each
+ * axis can be counted by size_t and ptrdiff_t of this machine, even where they
+ * take no memory. TP_ELIMIT if not.
+ */
+enum tp_status tpi_tensor_numel(
+    const int64_t *sizes, unsigned rank, uint64_t *n, struct tp_err *err);
+
+/*
  * A view: a tensor over the storage of t, without its quantizer, which has a
  * shape of its own to follow (see view.c).
  */

@@ -267,7 +267,7 @@ make_room(const struct tpi_call *c, struct attention *a, struct tp_err *err)
 static void
 show(const struct attention *a, enum step step, uint64_t row, double *scores)
 {
-	uint64_t n = (uint64_t)a->heads.n_k;
+	size_t n = (size_t)a->heads.n_k;
 	char *data[2] = {NULL, (char *)scores};
 
 	if (!a->scores || a->shown != (int64_t)step)

@@ -166,7 +166,8 @@ run_loops(
     const struct tpi_call *c, const struct tpi_einsum *e, struct tp_err *err)
 {
 	struct loops l = {.c = c, .e = e};
-	uint64_t work = c->out[0]->n_elems, n_addresses;
+	uint64_t work = c->out[0]->n_elems;
+	size_t n_addresses;
 
 	for (unsigned d = e->n_out; d < e->n_axes; d++)
 		if (tp_mul_u64(work, (uint64_t)e->sizes[d], &work))

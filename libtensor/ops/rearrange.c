@@ -307,7 +307,7 @@ run_tensor_scatter(struct tpi_call *c, struct tp_err *err)
 	struct tp_tensor *update = NULL;
 	struct tpi_indices starts = {0};
 	unsigned axis = 0;
-	uint64_t n, size, unit = tpi_element_size(c->in[0]), mid = 1;
+	size_t n, size, unit = tpi_element_size(c->in[0]), mid = 1;
 	enum tp_status rc = find_cache_axis(c, &axis, err);
 
 	if (!rc)
@@ -316,18 +316,16 @@ run_tensor_scatter(struct tpi_call *c, struct tp_err *err)
 		rc = find_starts(c, axis, &starts, err);
 	if (!rc)
 		rc = tp_tensor_contiguous(c->in[1], &update, err);
-	size = (uint64_t)sizes[axis];
-	n = rc || !c->in[1]->n_elems
-		? 0
-		: (uint64_t)tp_tensor_sizes(c->in[1])[axis];
+	size = (size_t)sizes[axis];
+	n = rc || !c->in[1]->n_elems ? 0
+				     : (size_t)tp_tensor_sizes(c->in[1])[axis];
 	for (unsigned d = 1; d < c->in[0]->rank && n; d++)
-		*(d < axis ? &mid : &unit) *=
-		    d == axis ? 1 : (uint64_t)sizes[d];
-	for (uint64_t r = 0; n && r < starts.n * mid; r++) {
+		*(d < axis ? &mid : &unit) *= d == axis ? 1 : (size_t)sizes[d];
+	for (size_t r = 0; n && r < starts.n * mid; r++) {
 		char *to = tpi_tensor_address(c->out[0]) + r * size * unit;
 		const char *from = tpi_tensor_address(update) + r * n * unit;
-		uint64_t at = (uint64_t)starts.at[r / mid];
-		uint64_t first = n < size - at ? n : size - at;
+		size_t at = (size_t)starts.at[r / mid];
+		size_t first = n < size - at ? n : size - at;
 
 		/* Behind the end it goes on at the start. */
 		memcpy(to + at * unit, from, first * unit);

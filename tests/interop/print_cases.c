@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tp/checked.h"
 #include "tp/endian.h"
 #include "tp/print.h"
 #include "tp/shape.h"
@@ -29,7 +30,8 @@ read_case(FILE *f)
 	struct tp_print_options opts = {0};
 	struct tp_tensor *t = NULL;
 	enum tp_dtype dtype;
-	uint64_t nbytes;
+	uint64_t wide;
+	size_t nbytes;
 	unsigned rank;
 
 	if (fscanf(f, "%15s %15s %15s %u", dtype_name, name, text, &rank) != 4)
@@ -45,7 +47,8 @@ read_case(FILE *f)
 		return 1;
 	dtype = tp_dtype_find(dtype_name);
 	if (tp_tensor_empty(NULL, dtype, sizes, rank, &t, NULL) ||
-	    tp_dtype_nbytes(dtype, tp_tensor_numel(t), &nbytes, NULL))
+	    tp_dtype_nbytes(dtype, tp_tensor_numel(t), &wide, NULL) ||
+	    tp_u64_to_size(wide, &nbytes))
 		return 1;
 	if (fread(tp_tensor_data_mut(t), 1, nbytes, f) != nbytes)
 		return 1;

@@ -19,6 +19,9 @@
 #include "tp/tensor.h"
 #include "tp/view.h"
 
+/* Whether an axis may be as long as int64_t says, if nothing lies along it. */
+#define HAS_LONG_AXES (PTRDIFF_MAX == INT64_MAX)
+
 #define RUN(call)                                                 \
 	do {                                                      \
 		struct tp_err err_ = TP_ERR_INIT, *err = &err_;   \

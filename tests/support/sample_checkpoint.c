@@ -102,7 +102,7 @@ fill_entry(struct sample *s, size_t i, uint32_t *state, struct tp_err *err)
 			return TP_OK;
 		}
 	e->storage = s->n_storages;
-	s->bytes[e->storage] = calloc(e->nbytes, 1);
+	s->bytes[e->storage] = calloc((size_t)e->nbytes, 1);
 	if (!s->bytes[e->storage])
 		return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
 		    "no memory for %" PRIu64 " bytes", e->nbytes);

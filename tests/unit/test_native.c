@@ -189,7 +189,8 @@ every_dtype_and_count(void **state)
 			e->shape = &shapes[k];
 			e->n_elems = count < 0 ? 1 : (uint64_t)count;
 			e->storage = k;
-			nbytes[k] = fill(bytes[k], e->dtype, e->n_elems);
+			nbytes[k] =
+			    fill(bytes[k], e->dtype, (size_t)e->n_elems);
 			e->nbytes = nbytes[k];
 			data[k] = bytes[k];
 		}

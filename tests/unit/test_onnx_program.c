@@ -856,7 +856,8 @@ test_mutants(void **state)
 		memcpy(bad, good, n);
 		for (uint64_t k = 1 + random_next(&r) % 3; k-- > 0;)
 			bad[random_next(&r) % n] = (uint8_t)random_next(&r);
-		write_file(model_path(), bad, i % 4 ? n : random_next(&r) % n);
+		write_file(model_path(), bad,
+		    i % 4 ? n : (size_t)(random_next(&r) % n));
 		n_good +=
 		    !tp_onnx_program_open(model_path(), NULL, pool, &p, NULL);
 		tp_onnx_program_close(p);

@@ -443,7 +443,7 @@ test_external_shared(void **state)
 
 /* shape [2, 3]; values i8 [n]; indices of one of the two forms. */
 static struct wire
-sparse(uint64_t n, const int64_t *indices, size_t n_indices, size_t columns)
+sparse(size_t n, const int64_t *indices, size_t n_indices, size_t columns)
 {
 	struct wire v = {.n = 0}, x = {.n = 0}, s = {.n = 0}, g = {.n = 0};
 

@@ -311,7 +311,7 @@ test_lists_of_any_length(void **state)
 	static uint8_t many[8000];
 
 	(void)state;
-	for (size_t i = 0; i < 1000; i++)
+	for (uint64_t i = 0; i < 1000; i++)
 		tp_put_le64(many + 8 * i, i * i * i * i * i * i);
 	fill_constants(&s, le);
 	s.shapes[3][0] = 0;
@@ -344,7 +344,7 @@ test_constants_become_tensors(void **state)
 	static const struct {
 		size_t entry;
 		enum tp_dtype dtype;
-		uint64_t nbytes;
+		size_t nbytes;
 		int code;
 	} rows[] = {
 	    {0, TP_DTYPE_F16, 2, 10},

@@ -120,7 +120,7 @@ check_unary_to(const struct expectation *e, const struct tp_op *op,
 	bool in_place = y_dtype == dtype;
 	const int64_t sizes[] = {3, n};
 	struct tp_tensor *x = placed_tensor(dtype, sizes, 2, how), *y;
-	uint64_t count = tp_tensor_numel(x);
+	size_t count = (size_t)tp_tensor_numel(x);
 	double *want = calloc(count + 1, sizeof(*want));
 
 	fill(x, 5, e->low, e->high);

@@ -107,10 +107,11 @@ convolve_plane(const struct conv_case *k, bool transposed, const int64_t *small,
 static double *
 numbers_of(const struct tp_tensor *t)
 {
-	double *list = calloc(tp_tensor_numel(t) + 1, sizeof(*list));
+	size_t n = (size_t)tp_tensor_numel(t);
+	double *list = calloc(n + 1, sizeof(*list));
 
 	assert_non_null(list);
-	for (uint64_t i = 0; i < tp_tensor_numel(t); i++)
+	for (size_t i = 0; i < n; i++)
 		list[i] = number_at(t, i);
 	return list;
 }
@@ -434,10 +435,12 @@ what_does_not_fit_is_refused(void **state)
 	op_refuses(TP_EARG, "ConvTranspose: pads 8 are more than the output, 3",
 	    "ConvTranspose", 11, ATTRS(ATTR_INTS("pads", 4, 4)),
 	    INPUTS(ROW_OF(2, 1, 2), ROW_OF(2, 1, 2)));
-	op_refuses(TP_ELIMIT, "Conv: an image or a kernel beyond all sizes",
-	    "Conv", 11, NO_ATTRS,
-	    INPUTS(EMPTY(TP_DTYPE_F32, DIMS(0, 1, LARGE, LARGE)),
-		F32(DIMS(1, 1, 1, 1), 1)));
+	if (HAS_LONG_AXES)
+		op_refuses(TP_ELIMIT,
+		    "Conv: an image or a kernel beyond all sizes", "Conv", 11,
+		    NO_ATTRS,
+		    INPUTS(EMPTY(TP_DTYPE_F32, DIMS(0, 1, LARGE, LARGE)),
+			F32(DIMS(1, 1, 1, 1), 1)));
 	op_refuses(TP_EARG, "ConvTranspose: output_shape has -1",
 	    "ConvTranspose", 11, ATTRS(ATTR_INTS("output_shape", -1)),
 	    INPUTS(ROW_OF(2, 1, 2), ROW_OF(2, 1, 2)));

@@ -90,13 +90,13 @@ equations_mean_what_numpy_takes_them_for(void **state)
 			    .s = tp_str(q->text)};
 			enum tp_dtype dtype = dtypes[v / N_PLACEMENTS];
 			struct tp_tensor *in[MAX_IN], *y;
-			uint64_t n = 1;
+			size_t n = 1;
 
 			for (size_t k = 0; k < q->n_in; k++)
 				in[k] = operand(dtype, q, k,
 				    (enum placement)(v % N_PLACEMENTS));
 			for (unsigned d = 0; d < q->rank; d++)
-				n *= (uint64_t)q->output[d];
+				n *= (size_t)q->output[d];
 			y = op_result("Einsum", 12, &attr, 1, in, q->n_in);
 			check_tensor(
 			    y, dtype, q->output, q->rank, q->want, n, 0);

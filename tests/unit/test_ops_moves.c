@@ -282,7 +282,7 @@ threads_move_the_same(void **state)
 		    err));
 		assert_memory_equal(tp_tensor_data(a.tensor),
 		    tp_tensor_data(b.tensor),
-		    tp_tensor_numel(a.tensor) * sizeof(int32_t));
+		    (size_t)tp_tensor_numel(a.tensor) * sizeof(int32_t));
 		/* Gather: the middle axis is the list. */
 		if (k == 2)
 			assert_int_equal(((const int32_t *)tp_tensor_data(

@@ -320,10 +320,13 @@ wrong_attributes_are_refused(void **state)
 	    18, ATTRS(ATTR_INTS("kernel_shape", 1), ATTR_INT("p", 0)),
 	    INPUTS(F32(DIMS(1, 1, 2), 1, 2)));
 	/* Nothing in images of any size is still nothing. */
-	check_tensor(
-	    op_result("MaxPool", 1, ATTRS(ATTR_INTS("kernel_shape", 1, 1)),
-		INPUTS(EMPTY(TP_DTYPE_F32, DIMS(0, 1, HUGE_SIZE, HUGE_SIZE)))),
-	    TP_DTYPE_F32, DIMS(0, 1, HUGE_SIZE, HUGE_SIZE), NO_NUMBERS, 0);
+	if (HAS_LONG_AXES)
+		check_tensor(op_result("MaxPool", 1,
+				 ATTRS(ATTR_INTS("kernel_shape", 1, 1)),
+				 INPUTS(EMPTY(TP_DTYPE_F32,
+				     DIMS(0, 1, HUGE_SIZE, HUGE_SIZE)))),
+		    TP_DTYPE_F32, DIMS(0, 1, HUGE_SIZE, HUGE_SIZE), NO_NUMBERS,
+		    0);
 	/* As much padding as that kernel needs is looked at by nobody. */
 	check_tensor(op_result("MaxPool", 1,
 			 ATTRS(ATTR_INTS("kernel_shape", HUGE_SIZE / 2),

@@ -287,10 +287,11 @@ wrong_shapes_are_named(void **state)
 	    "GRU", 14, ATTRS(ATTR_STRING("direction", "up")),
 	    INPUTS(F32(DIMS(1, 1, 1), 2), F32(DIMS(1, 1, 1), 1),
 		F32(DIMS(1, 1, 1), 0)));
-	op_refuses(TP_ELIMIT, "RNN: hidden size 4611686018427387904", "RNN", 14,
-	    NO_ATTRS,
-	    INPUTS(F32(DIMS(1, 1, 1), 2), F32(DIMS(1, 1, 1), 1),
-		EMPTY(TP_DTYPE_F32, DIMS(1, 0, INT64_C(1) << 62))));
+	if (HAS_LONG_AXES)
+		op_refuses(TP_ELIMIT, "RNN: hidden size 4611686018427387904",
+		    "RNN", 14, NO_ATTRS,
+		    INPUTS(F32(DIMS(1, 1, 1), 2), F32(DIMS(1, 1, 1), 1),
+			EMPTY(TP_DTYPE_F32, DIMS(1, 0, INT64_C(1) << 62))));
 	/* Nothing at all is no fault. */
 	check_tensor(op_result("RNN", 14, NO_ATTRS,
 			 INPUTS(EMPTY(TP_DTYPE_F32, DIMS(0, 1, 1)),

@@ -282,7 +282,7 @@ odd_names_and_metadata_survive(void **state)
 static const struct {
 	enum tp_dtype dtype;
 	const char *name;
-	uint64_t nbytes; /* of 8 elements */
+	size_t nbytes; /* of 8 elements */
 } all_dtypes[] = {
     {TP_DTYPE_F64, "F64", 64},
     {TP_DTYPE_BOOL, "BOOL", 8},

@@ -307,7 +307,7 @@ open_many(struct temp_dir *d, const uint64_t *nbytes, size_t n)
 		    ",\"t%02zu\":{\"dtype\":\"U8\",\"shape\":[%zu],"
 		    "\"data_offsets\":[%zu,%zu]}",
 		    i, (size_t)nbytes[i], begin, begin + (size_t)nbytes[i]);
-		begin += nbytes[i];
+		begin += (size_t)nbytes[i];
 	}
 	json[len++] = '}';
 	write_safetensors(

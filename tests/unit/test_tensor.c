@@ -171,6 +171,42 @@ elements_must_lie_inside(void **state)
 	tp_storage_unref(s);
 }
 
+/*
+ * One element that is repeated, or none at all along a long axis, takes little
+ * memory: a machine of 32 bits refuses what its size_t would count wrongly.
+ */
+static void
+elements_can_be_counted(void **state)
+{
+	static const int64_t none[] = {0, INT64_C(1) << 32};
+	static const int64_t many[] = {1 << 16, 1 << 16}, still[] = {0, 0};
+	const bool is_wide = sizeof(size_t) == 8;
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_storage *s = NULL;
+	struct tp_tensor *t;
+
+	(void)state;
+	assert_int_equal(tp_storage_new(NULL, 8, &s, NULL), TP_OK);
+	assert_int_equal(
+	    tp_tensor_new(s, TP_DTYPE_U8, many, still, 2, 0, &t, &err),
+	    is_wide ? TP_OK : TP_ELIMIT);
+	if (is_wide)
+		assert_int_equal(tp_tensor_numel(t), UINT64_C(1) << 32);
+	else
+		assert_string_equal(err.msg,
+		    "shape [65536, 65536]: 4294967296 elements, this machine "
+		    "counts to 2147483647");
+	tp_tensor_free(t);
+	assert_int_equal(
+	    tp_tensor_new(s, TP_DTYPE_F32, none, NULL, 2, 0, &t, &err),
+	    is_wide ? TP_OK : TP_ELIMIT);
+	tp_tensor_free(t);
+	assert_int_equal(
+	    tp_tensor_new(s, TP_DTYPE_F32, none, NULL, 1, 0, &t, &err), TP_OK);
+	tp_tensor_free(t);
+	tp_storage_unref(s);
+}
+
 static void
 tensors_tell_what_they_are(void **state)
 {
@@ -375,6 +411,7 @@ main(void)
 	    cmocka_unit_test(wrapped_storage_is_released_once),
 	    cmocka_unit_test(storage_without_memory_is_an_error),
 	    cmocka_unit_test(elements_must_lie_inside),
+	    cmocka_unit_test(elements_can_be_counted),
 	    cmocka_unit_test(tensors_tell_what_they_are),
 	    cmocka_unit_test(read_only_tensors_cannot_be_written),
 	    cmocka_unit_test(shapes_up_to_rank_five_are_inline),

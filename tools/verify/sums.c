@@ -14,7 +14,7 @@
 
 #define HEX_DIGITS ((size_t)2 * SHA256_SIZE)
 /* Longer than any manifest of the tensors that a reader accepts should be. */
-#define MAX_SIZE ((size_t)1 << 32)
+#define MAX_SIZE ((size_t)1 << 31)
 
 /*
  * ---- writing ----
