@@ -6,10 +6,12 @@
 # any machine, with any options of the compiler, prints the same. Deflated bytes
 # depend on the version of zlib, so of such files the tensors are hashed.
 #
-# TP_OUTPUTS_THREADS is the number of threads (default 2).
+# TP_OUTPUTS_THREADS is the number of threads (default 2). With TP_OUTPUTS_ORDER
+# "reversed", files of which the order does not matter are made and named the other
+# way round.
 set -eu
 
-threads=${TP_OUTPUTS_THREADS:-2}
+threads=${TP_OUTPUTS_THREADS:-2} order=${TP_OUTPUTS_ORDER:-}
 
 mkdir -p "$1"
 cd "$1"
@@ -37,12 +39,23 @@ op() {
 	tp-verify op --threads "$threads" $op_in --out "$op_out" "$@" "$op_name" >/dev/null
 }
 
+# in_order FILE…: one a line
+in_order() {
+	printf '%s\n' "$@" | LC_ALL=C sort ${order:+-r}
+}
+
 sample_checkpoint model.tpt
 convert --allow-loss alias model.tpt model.safetensors
 convert --allow-loss alias model.tpt model.onnx
 convert --external-data always model.tpt outside.onnx
 convert --compress model.tpt deflated.tpt
 convert --allow-loss alias --max-shard-size 2K model.tpt shards.safetensors
+mkdir again
+for file in $(in_order shards*); do
+	cp "$file" again
+done
+convert again/shards.safetensors.index.json joined.safetensors
+rm -r again
 for dtype in f16 bf16 f8e4m3fn f8e5m2 f64; do
 	convert --dtype "conv*=$dtype" --overflow saturate model.tpt \
 	    "cast-$dtype.tpt"
@@ -63,6 +76,7 @@ quantize --min-elements 1 --scheme int8 --per channel --asymmetric \
 quantize --dequantize int8.tpt int8-wide.tpt
 quantize --min-elements 1 --plan auto --target-sqnr 40 --save-plan plan.json \
     --report plan-report.json wide.tpt plan.tpt
+quantize --plan plan.json wide.tpt replayed.tpt
 
 w=wide.tpt:conv2.weight e=wide.tpt:embedding.weight
 for name in Exp Log Tanh Sigmoid Erf Sqrt Sin Gelu Softplus Reciprocal; do
@@ -81,14 +95,14 @@ op Conv op-Conv.tpt "$w" "$w" -- --attr pads=1,1,1,1
 op LayerNormalization op-LayerNormalization.tpt "$e" wide.tpt:conv2.bias
 op Cast op-Cast.tpt "$e" -- --attr to=f16
 
-for file in *; do
-	case $file in
-	deflated.tpt) tp-inspect --hash "$file" | sha256sum |
-		sed "s/-/tensors of $file/" ;;
-	*) sha256sum "$file" ;;
-	esac
-done
-tp-inspect --threads "$threads" --stats wide.tpt | sha256sum | sed 's/-/statistics/'
-tp-inspect --values 'embedding.weight[:4]' wide.tpt | sha256sum |
-    sed 's/-/values/'
-tp-verify diff --sqnr 10 model.tpt int8-wide.tpt | sha256sum | sed 's/-/diff/'
+# Lines of several files, whichever comes first.
+# shellcheck disable=SC2046 # names
+tp-inspect --hash $(in_order cast-*.tpt op-*.tpt) >lines
+LC_ALL=C sort lines >hashes.txt
+rm lines
+tp-inspect --threads "$threads" --stats wide.tpt >statistics.txt
+tp-inspect --values 'embedding.weight[:4]' wide.tpt >values.txt
+tp-inspect --hash deflated.tpt >deflated.txt
+rm deflated.tpt
+tp-verify diff --sqnr 10 model.tpt int8-wide.tpt >diff.txt
+sha256sum ./*
