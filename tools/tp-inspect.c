@@ -47,9 +47,7 @@ static const struct cli_option options[] = {
 static const char *
 check_options(void)
 {
-	if (inspect_options.from && !tp_format_find(inspect_options.from))
-		return "--from names an unknown format";
-	return NULL;
+	return cli_format_check("from", inspect_options.from);
 }
 
 static const struct cli_app app = {

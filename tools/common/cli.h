@@ -160,6 +160,12 @@ const char *cli_suggest(const struct cli_option *const *options, size_t n,
 bool cli_size_parse(const char *text, uint64_t *out);
 bool cli_int_parse(const char *text, int64_t *out);
 
+/*
+ * Is what --option says the name of a format, or NULL? NULL, or what is wrong
+ * (good until the next call).
+ */
+const char *cli_format_check(const char *option, const char *name);
+
 /* The options that every tool ends with. */
 extern const struct cli_option cli_common_options[];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli_values.c - numbers and sizes as people write them */
+/* cli_values.c - numbers, sizes and formats as people write them */
 #include "cli.h"
 
 #include <ctype.h>
@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "tp/checked.h"
+#include "tp/format.h"
 
 /* The digits at *p, which is moved behind them; false if none or too many. */
 static bool
@@ -98,4 +99,20 @@ cli_int_parse(const char *text, int64_t *out)
 		return false;
 	*out = negative ? -(int64_t)n : (int64_t)n;
 	return true;
+}
+
+const char *
+cli_format_check(const char *option, const char *name)
+{
+	static char message[200];
+	size_t n;
+
+	if (!name || tp_format_find(name))
+		return NULL;
+	n = (size_t)snprintf(message, sizeof(message),
+	    "--%s %.40s: the formats are", option, name);
+	for (size_t i = 0; tp_format_at(i) && n < sizeof(message); i++)
+		n += (size_t)snprintf(message + n, sizeof(message) - n, "%s %s",
+		    i ? "," : "", tp_format_name(tp_format_at(i)));
+	return message;
 }

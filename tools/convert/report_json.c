@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_json.c - a conversion as one JSON document */
-#include "report.h"
+#include "convert/report.h"
 
 #include "cli_json.h"
 #include "untrusted.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_text.c - a conversion as people read it */
-#include "report.h"
+#include "convert/report.h"
 
 #include <inttypes.h>
 

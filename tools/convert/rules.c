@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules.c - the command line applied to each tensor */
-#include "rules.h"
+#include "convert/rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>

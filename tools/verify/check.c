@@ -52,9 +52,7 @@ static const struct cli_option options[] = {
 static const char *
 check_options(void)
 {
-	if (opt_from && !tp_format_find(opt_from))
-		return "--from names an unknown format";
-	return NULL;
+	return cli_format_check("from", opt_from);
 }
 
 const struct cli_app check_app = {

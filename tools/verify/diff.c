@@ -94,10 +94,10 @@ check(void)
 {
 	static char message[300];
 	const struct cli_list_item *at = NULL;
-	const char *wrong;
+	const char *wrong = cli_format_check("from", opt_from);
 
-	if (opt_from && !tp_format_find(opt_from))
-		return "--from names an unknown format";
+	if (wrong)
+		return wrong;
 	opt.tolerances.automatic = opt_tolerance == 1;
 	wrong = rename_parse(&opt.rename, &opt.renames, &at);
 	if (wrong && wrong != cli_no_memory) {

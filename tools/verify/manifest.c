@@ -51,11 +51,9 @@ static const struct cli_option options[] = {
 static const char *
 check_options(void)
 {
-	if (opt_from && !tp_format_find(opt_from))
-		return "--from names an unknown format";
 	if (!opt_check && (reports.json || reports.junit))
 		return "reports are those of --check";
-	return NULL;
+	return cli_format_check("from", opt_from);
 }
 
 const struct cli_app manifest_app = {
