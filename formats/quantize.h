@@ -27,6 +27,16 @@
 
 #include "plugin.h"
 
+/*
+ * What one tensor leaves to the next: streams of a reader are opened by one
+ * thread.
+ */
+struct tpi_handed_on {
+	struct tpi_narrow
+	    *keeper;	       /* whose scales of blocks are kept, or NULL */
+	struct tpi_pass *pass; /* room for a pass, or NULL */
+};
+
 /* An entry that is narrowed. */
 struct tpi_narrow {
 	const struct tp_alloc *alloc;
@@ -44,10 +54,9 @@ struct tpi_narrow {
 	 * their own. Whoever reads the codes first fills it in.
 	 */
 	struct tp_quantized_item *later;
-	/* Scales of blocks, then their zero points, or NULL; *keeper is whose
-	 * are kept. */
+	/* Scales of blocks, then their zero points, or NULL. */
 	struct tp_storage *kept;
-	struct tpi_narrow **keeper;
+	struct tpi_handed_on *handed_on; /* NULL while tensors are measured */
 	bool (*proceed)(void *ctx);
 	void *ctx;
 	uint64_t max_memory;
@@ -138,6 +147,8 @@ struct tpi_fit {
 enum tp_status tpi_fit_open(struct tpi_fit *f, const struct tpi_narrow *n,
     size_t n_groups, struct tp_err *err);
 void tpi_fit_close(struct tpi_fit *f);
+/* Nothing was found yet, but for the room. */
+void tpi_fit_clear(struct tpi_fit *f);
 
 /* The scales of a chunk of whole groups. TP_ERANGE: see tpi_fit_whole. */
 enum tp_status tpi_fit_chunk(
@@ -234,6 +245,9 @@ enum tp_status tpi_measure_now(
 
 /* Are the scales of blocks still there when their codes were written? */
 bool tpi_narrow_keeps(const struct tpi_narrow *n);
+
+/* NULL is allowed. */
+void tpi_pass_free(struct tpi_pass *p);
 
 /* The pour of a stream of codes; measures what was put off. */
 enum tp_status tpi_pour_codes(struct tpi_narrow *n, unsigned n_threads,

@@ -100,7 +100,6 @@ ask(struct tpi_quantized *q, size_t i, struct tp_err *err)
 	    .ctx = q->options.ctx,
 	    .max_memory = q->options.max_memory,
 	    .scale_dtype = recipe->scheme->scale,
-	    .keeper = &q->keeper,
 	};
 	if (q->graph && !tpi_narrow_casts(n))
 		n->scale_dtype = TP_DTYPE_F32;

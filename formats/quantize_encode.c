@@ -76,12 +76,42 @@ get_buffers(struct tpi_encoder *e)
 	return ok && e->head && e->tail && e->wholes;
 }
 
+/* Are its buffers those that the walk needs? */
+static bool
+suits(const struct tpi_encoder *e, const struct tpi_walk *w, bool measures)
+{
+	const struct tpi_narrow *n = w->n;
+	bool tries = n->recipe.calibrate == TP_CALIBRATE_MSE;
+
+	return e->n && e->n->e->dtype == n->e->dtype &&
+	       e->n->recipe.scheme == n->recipe.scheme && e->c.max == w->max &&
+	       e->measures == measures && e->fits == w->whole_groups &&
+	       (!e->fits || (e->fit.n_groups >= tpi_walk_max_groups(w) &&
+				(e->fit.n_tries > 0) == tries));
+}
+
+static void
+take_over(struct tpi_encoder *e, const struct tpi_narrow *n)
+{
+	e->n = e->c.n = n;
+	/* Where groups are not whole, they are counted from the first. */
+	e->c.first_group = 0;
+	e->n_saturated = 0;
+	e->nonfinite = false;
+	tpi_fit_clear(&e->fit);
+}
+
 enum tp_status
 tpi_encoder_init(struct tpi_encoder *e, const struct tpi_walk *w, bool measures,
     struct tp_err *err)
 {
 	enum tp_status rc;
 
+	if (suits(e, w, measures)) {
+		take_over(e, w->n);
+		return TP_OK;
+	}
+	tpi_encoder_release(e);
 	*e = (struct tpi_encoder){
 	    .n = w->n,
 	    .measures = measures,
@@ -105,7 +135,7 @@ tpi_encoder_init(struct tpi_encoder *e, const struct tpi_walk *w, bool measures,
 void
 tpi_encoder_release(struct tpi_encoder *e)
 {
-	const struct tp_alloc *alloc = e->n->alloc;
+	const struct tp_alloc *alloc = e->n ? e->n->alloc : NULL;
 	struct tpi_narrow_chunk *c = &e->c;
 
 	if (e->fit.n_groups)
@@ -116,10 +146,7 @@ tpi_encoder_release(struct tpi_encoder *e)
 	tp_mem_free(alloc, e->tail, piece_elems(c), sizeof(float));
 	tp_mem_free(alloc, e->wholes, max_wholes(c), sizeof(*e->wholes));
 	tpi_chunk_release(c);
-	e->codes = e->pairs = NULL;
-	e->head = e->tail = NULL;
-	e->wholes = NULL;
-	e->fit.n_groups = 0;
+	*e = (struct tpi_encoder){.n = NULL};
 }
 
 uint64_t

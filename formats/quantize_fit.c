@@ -20,6 +20,15 @@ get(struct tpi_fit *f, size_t n, size_t size, void *out)
 	return p != NULL;
 }
 
+void
+tpi_fit_clear(struct tpi_fit *f)
+{
+	f->n_zero_groups = 0;
+	f->least = INFINITY;
+	f->most = 0;
+	f->nonfinite = false;
+}
+
 enum tp_status
 tpi_fit_open(struct tpi_fit *f, const struct tpi_narrow *n, size_t n_groups,
     struct tp_err *err)
@@ -30,8 +39,8 @@ tpi_fit_open(struct tpi_fit *f, const struct tpi_narrow *n, size_t n_groups,
 	*f = (struct tpi_fit){.alloc = n->alloc,
 	    .n_groups = n_groups,
 	    .n_tries =
-		n->recipe.calibrate == TP_CALIBRATE_MSE ? TP_QUANT_TRIES : 0,
-	    .least = INFINITY};
+		n->recipe.calibrate == TP_CALIBRATE_MSE ? TP_QUANT_TRIES : 0};
+	tpi_fit_clear(f);
 	ok = get(f, n_groups, sizeof(float), &f->low) &&
 	     get(f, n_groups, sizeof(float), &f->high) &&
 	     get(f, n_groups, sizeof(float), &f->scale) &&

@@ -28,11 +28,12 @@
 /* Of a block: its scale and its zero point. */
 #define KEPT_NBYTES (sizeof(float) + sizeof(int16_t))
 
-struct pass {
+struct tpi_pass {
+	const struct tp_alloc *alloc;
 	struct tpi_narrow *n;
 	struct tp_quantized_item *item; /* NULL: nothing is measured */
 	struct tpi_walk w;
-	struct tpi_encoder encoders[MAX_WORKERS];
+	struct tpi_encoder encoders[MAX_WORKERS]; /* zeros if never needed */
 	unsigned n_workers;
 	/* Where the scales of chunks go, or NULL. */
 	float *scale;
@@ -63,7 +64,7 @@ no_memory(struct tp_err *err)
 static enum tp_status
 read_chunk(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 {
-	struct pass *p = ctx;
+	struct tpi_pass *p = ctx;
 	bool more;
 
 	(void)k;
@@ -72,7 +73,7 @@ read_chunk(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 
 /* Scales of channels are needed again, and perhaps those of blocks. */
 static void
-keep_scales(struct pass *p, const struct tpi_encoder *e)
+keep_scales(struct tpi_pass *p, const struct tpi_encoder *e)
 {
 	size_t n = (size_t)e->c.n_groups;
 
@@ -83,7 +84,7 @@ keep_scales(struct pass *p, const struct tpi_encoder *e)
 static enum tp_status
 make_codes(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 {
-	struct pass *p = ctx;
+	struct tpi_pass *p = ctx;
 	struct tpi_encoder *e = &p->encoders[i];
 	enum tp_status rc = tpi_encode(e, err);
 
@@ -94,7 +95,7 @@ make_codes(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 }
 
 static void
-flush(struct pass *p)
+flush(struct tpi_pass *p)
 {
 	tp_compare_add_finite(&p->item->errors, p->after, p->before, p->filled);
 	p->filled = 0;
@@ -102,7 +103,7 @@ flush(struct pass *p)
 
 /* Elements of a piece that does not lie in one chunk. */
 static void
-collect(struct pass *p, const float *before, const float *after, size_t n)
+collect(struct tpi_pass *p, const float *before, const float *after, size_t n)
 {
 	if (n == 0)
 		return;
@@ -114,7 +115,7 @@ collect(struct pass *p, const float *before, const float *after, size_t n)
 }
 
 static void
-settle_errors(struct pass *p, const struct tpi_encoder *e)
+settle_errors(struct tpi_pass *p, const struct tpi_encoder *e)
 {
 	const float *x = e->c.x;
 
@@ -126,7 +127,7 @@ settle_errors(struct pass *p, const struct tpi_encoder *e)
 
 /* The bytes of the chunk that are whole now. */
 static const uint8_t *
-settle_bytes(struct pass *p, struct tpi_encoder *e)
+settle_bytes(struct tpi_pass *p, struct tpi_encoder *e)
 {
 	const struct tpi_narrow_chunk *c = &e->c;
 	bool is_last = c->first + c->n_elems == p->n->e->n_elems;
@@ -142,7 +143,7 @@ settle_bytes(struct pass *p, struct tpi_encoder *e)
 static enum tp_status
 settle(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 {
-	struct pass *p = ctx;
+	struct tpi_pass *p = ctx;
 	struct tpi_encoder *e = &p->encoders[i];
 
 	(void)k;
@@ -160,7 +161,7 @@ settle(void *ctx, size_t i, uint64_t k, struct tp_err *err)
 static enum tp_status
 write_bytes(void *ctx, size_t i, uint64_t k, size_t *n, struct tp_err *err)
 {
-	struct pass *p = ctx;
+	struct tpi_pass *p = ctx;
 	const struct tpi_encoder *e = &p->encoders[i];
 	uint64_t at = e->pairs ? e->c.first / 2 : e->c.first * e->size;
 
@@ -175,7 +176,7 @@ write_bytes(void *ctx, size_t i, uint64_t k, size_t *n, struct tp_err *err)
 
 /* Every worker has some chunks to do, and memory for them. */
 static unsigned
-count_workers(const struct pass *p, unsigned n_threads)
+count_workers(const struct tpi_pass *p, unsigned n_threads)
 {
 	uint64_t most = p->n->max_memory / 2 / tpi_encoder_nbytes(&p->w);
 	uint64_t n =
@@ -188,38 +189,71 @@ count_workers(const struct pass *p, unsigned n_threads)
 }
 
 static enum tp_status
-open_pass(struct pass *p, unsigned n_threads, struct tp_err *err)
+open_pass(struct tpi_pass *p, unsigned n_threads, struct tp_err *err)
 {
+	const struct tp_alloc *alloc = p->n->alloc;
 	bool by_row = p->item && tpi_narrow_by_row(p->n);
 	enum tp_status rc = tpi_walk_open(&p->w, p->n, by_row, err);
 
 	if (rc)
 		return rc;
-	if (p->item) {
-		p->before = tp_mem_array(p->n->alloc, CHUNK, sizeof(float));
-		p->after = tp_mem_array(p->n->alloc, CHUNK, sizeof(float));
+	if (p->item && !p->before) {
+		p->before = tp_mem_array(alloc, CHUNK, sizeof(float));
+		p->after = tp_mem_array(alloc, CHUNK, sizeof(float));
 		if (!p->before || !p->after)
 			return no_memory(err);
 	}
-	p->n_workers = 0;
-	for (unsigned n = count_workers(p, n_threads); !rc && p->n_workers < n;
-	     p->n_workers += !rc)
+	p->n_workers = count_workers(p, n_threads);
+	for (unsigned i = 0; !rc && i < p->n_workers; i++)
 		rc = tpi_encoder_init(
-		    &p->encoders[p->n_workers], &p->w, p->item != NULL, err);
+		    &p->encoders[i], &p->w, p->item != NULL, err);
 	return rc;
 }
 
-static void
-close_pass(struct pass *p)
+void
+tpi_pass_free(struct tpi_pass *p)
 {
-	const struct tp_alloc *alloc = p->n->alloc;
-
-	for (unsigned i = 0; i < p->n_workers; i++)
+	if (!p)
+		return;
+	for (unsigned i = 0; i < MAX_WORKERS; i++)
 		tpi_encoder_release(&p->encoders[i]);
-	tp_mem_free(alloc, p->before, CHUNK, sizeof(float));
-	tp_mem_free(alloc, p->after, CHUNK, sizeof(float));
+	tp_mem_free(p->alloc, p->before, CHUNK, sizeof(float));
+	tp_mem_free(p->alloc, p->after, CHUNK, sizeof(float));
+	tp_mem_free(p->alloc, p, 1, sizeof(*p));
+}
+
+/* A new one, or that of the tensor before. */
+static struct tpi_pass *
+take_pass(struct tpi_narrow *n)
+{
+	struct tpi_pass *p = n->handed_on ? n->handed_on->pass : NULL;
+
+	if (p)
+		n->handed_on->pass = NULL;
+	else
+		p = tp_mem_array(n->alloc, 1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->alloc = n->alloc;
+	p->n = n;
+	p->scale = NULL;
+	p->zero = NULL;
+	p->filled = 0;
+	p->pairing = (struct tpi_pairing){.has_left = false};
+	return p;
+}
+
+/* Buffers cost more than a small tensor: they stay for the next. */
+static void
+give_pass(struct tpi_pass *p, bool failed)
+{
+	struct tpi_handed_on *to = p->n->handed_on;
+
 	tpi_walk_close(&p->w);
-	tp_mem_free(alloc, p, 1, sizeof(*p));
+	if (to && !to->pass && !failed)
+		to->pass = p;
+	else
+		tpi_pass_free(p);
 }
 
 static void
@@ -234,7 +268,7 @@ note_fit(struct tp_quantized_item *item, const struct tpi_fit *f)
 
 /* What was found while codes were made; the sums are in the item already. */
 static void
-note(struct pass *p)
+note(struct tpi_pass *p)
 {
 	struct tp_quantized_item *item = p->item;
 
@@ -258,9 +292,9 @@ tpi_narrow_keeps(const struct tpi_narrow *n)
 
 /* Room for scales of blocks, in place of those that were kept last. */
 static enum tp_status
-keep_blocks(struct pass *p, struct tp_err *err)
+keep_blocks(struct tpi_pass *p, struct tp_err *err)
 {
-	struct tpi_narrow *n = p->n, *old = *n->keeper;
+	struct tpi_narrow *n = p->n, *old = n->handed_on->keeper;
 	size_t n_groups = (size_t)n->groups.n_groups;
 	enum tp_status rc;
 
@@ -268,18 +302,18 @@ keep_blocks(struct pass *p, struct tp_err *err)
 		tp_storage_unref(old->kept);
 		old->kept = NULL;
 	}
-	*n->keeper = NULL;
+	n->handed_on->keeper = NULL;
 	rc = tp_storage_new(n->alloc, n_groups * KEPT_NBYTES, &n->kept, err);
 	if (rc)
 		return rc;
-	*n->keeper = n;
+	n->handed_on->keeper = n;
 	p->scale = tp_storage_data_mut(n->kept);
 	p->zero = (int16_t *)(p->scale + n_groups);
 	return TP_OK;
 }
 
 static enum tp_status
-begin(struct pass *p, struct tp_err *err)
+begin(struct tpi_pass *p, struct tp_err *err)
 {
 	struct tp_quantized_item *item = p->item;
 
@@ -304,12 +338,11 @@ static enum tp_status
 run_pass(struct tpi_narrow *n, struct tp_quantized_item *item,
     unsigned n_threads, struct target to, bool *nonfinite, struct tp_err *err)
 {
-	struct pass *p = tp_mem_array(n->alloc, 1, sizeof(*p));
+	struct tpi_pass *p = take_pass(n);
 	enum tp_status rc;
 
 	if (!p)
 		return no_memory(err);
-	p->n = n;
 	p->item = item;
 	p->to = to;
 	rc = open_pass(p, n_threads, err);
@@ -331,7 +364,7 @@ run_pass(struct tpi_narrow *n, struct tp_quantized_item *item,
 		note(p);
 	for (unsigned i = 0; i < p->n_workers; i++)
 		*nonfinite |= p->encoders[i].nonfinite;
-	close_pass(p);
+	give_pass(p, rc != TP_OK);
 	return rc;
 }
 

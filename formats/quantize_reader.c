@@ -35,6 +35,7 @@ quantized_stream(
 		return tp_stream_storage(q->inner, i, out, err);
 	c = &q->computed[i - q->n_kept_storages];
 	n = &q->narrows[c->narrow];
+	n->handed_on = &q->handed_on;
 	rc =
 	    c->part == TPI_CODES
 		? tpi_codes_stream(n, q->options.n_threads, out, err)
@@ -76,8 +77,10 @@ quantized_close(struct tp_reader *r)
 			tp_mem_free(r->alloc, n->zero, count, sizeof(int16_t));
 		tp_storage_unref(n->kept);
 	}
-	if (q)
-		tpi_quantize_graph_close(q->graph);
+	if (!q)
+		return;
+	tpi_pass_free(q->handed_on.pass);
+	tpi_quantize_graph_close(q->graph);
 }
 
 static const struct tp_format quantized_format = {

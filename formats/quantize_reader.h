@@ -24,8 +24,7 @@ struct tpi_quantized {
 	size_t n; /* entries of the reader underneath */
 	struct tp_quantized_item *items;
 	struct tpi_narrow *narrows;
-	struct tpi_narrow
-	    *keeper; /* whose scales of blocks are kept, or NULL */
+	struct tpi_handed_on handed_on;
 	struct tpi_narrow_result {
 		enum tp_status status;
 		bool nonfinite;

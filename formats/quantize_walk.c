@@ -107,9 +107,6 @@ tpi_walk_open(struct tpi_walk *w, const struct tpi_narrow *n, bool by_row,
 	*w = (struct tpi_walk){
 	    .n = n, .whole_groups = by_row || tpi_narrow_by_chunk(n)};
 	rc = size_chunk(w, err);
-	/* A small tensor is one chunk. */
-	if (!rc && w->n_chunks == 1)
-		w->max = (size_t)n->e->n_elems;
 	return rc ? rc : tp_stream_entry(n->r, n->entry, &w->s, err);
 }
 

@@ -300,7 +300,10 @@ fill_rooms(struct tp_transfer *t, const struct tpi_feed *f, struct tp_err *err)
 {
 	enum tp_status rc = TP_OK;
 
-	for (size_t i = 0; !rc && i < t->n_waiting; i++) {
+	while (t->n_filled < t->n_waiting &&
+	       t->waiting[t->n_filled].storage == TP_NONE)
+		t->n_filled++;
+	for (size_t i = t->n_filled; !rc && i < t->n_waiting; i++) {
 		struct tpi_waiting *w = &t->waiting[i];
 		struct tp_stream *s = NULL;
 

@@ -82,8 +82,8 @@ struct tp_transfer {
 		size_t source;
 		struct tpi_room room;
 	} * waiting;
-	size_t n_waiting;
-	uint64_t done, total; /* bytes, for the progress */
+	size_t n_waiting, n_filled; /* so many from the first on are filled */
+	uint64_t done, total;	    /* bytes, for the progress */
 	bool written;
 };
 

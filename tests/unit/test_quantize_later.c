@@ -146,7 +146,7 @@ assert_same_item(
 	    (double)b->least_scale, (double)b->most_scale};
 
 	assert_true(a->measured && b->measured);
-	assert_int_equal(a->errors.n_finite, N);
+	assert_true(a->errors.n_finite > 0);
 	assert_memory_equal(x, y, sizeof(x));
 	assert_int_equal(a->errors.worst, b->errors.worst);
 	assert_int_equal(a->errors.n_finite, b->errors.n_finite);
@@ -187,11 +187,11 @@ check_files(struct tp_reader *r, const struct row *row, const char *suffix)
 	for (unsigned threads = 1; threads <= 5; threads += 2) {
 		struct tp_reader *late = narrow(r, row, true, threads);
 
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < tp_reader_n_entries(r); i++)
 			assert_false(tp_quantized_item(late, i)->measured);
 		assert_int_equal(
 		    transfer(late, temp_path(&test_dir, other), NULL), TP_OK);
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < tp_reader_n_entries(r); i++)
 			assert_same_item(tp_quantized_item(late, i),
 			    tp_quantized_item(q, i));
 		assert_same_file(
@@ -326,6 +326,50 @@ what_is_not_finite_leaves_no_file(void **state)
 	}
 }
 
+/* Rows of 3, 3000 and 70000: buffers of one tensor may not do for the next. */
+static void
+tensors_of_many_shapes(void **state)
+{
+	static const int64_t shapes[][2] = {
+	    {3000, 100}, {100, 3000}, {5, 70000}, {100000, 3}, {100, 3000}};
+	static float x[350000];
+	struct tp_entry entries[5];
+	uint64_t nbytes[5];
+	const void *data[5];
+	const struct tp_model m = {.entries = entries,
+	    .n_entries = 5,
+	    .storage_nbytes = nbytes,
+	    .n_storages = 5};
+	const struct tp_create_options o = {.format = "native", .force = true};
+	const char *in = temp_path(&test_dir, "shapes.tpt");
+	struct tp_reader *r = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < 350000; i++)
+		x[i] = (float)(i * 7919 % 10007) - 5000;
+	if (!tp_host_is_little())
+		tp_swap_bytes(x, 350000, sizeof(float));
+	for (size_t i = 0; i < 5; i++) {
+		static const char names[] = "abcde";
+		uint64_t n = (uint64_t)(shapes[i][0] * shapes[i][1]);
+
+		entries[i] = (struct tp_entry){.name = {names + i, 1},
+		    .dtype = TP_DTYPE_F32,
+		    .rank = 2,
+		    .shape = shapes[i],
+		    .n_elems = n,
+		    .nbytes = n * 4,
+		    .storage = i};
+		nbytes[i] = n * 4;
+		data[i] = x;
+	}
+	assert_int_equal(create_model(in, &m, NULL, data, &o, NULL), TP_OK);
+	assert_int_equal(tp_open(in, NULL, &r, NULL), TP_OK);
+	for (size_t i = 0; i < N_ROWS; i++)
+		check_files(r, &rows[i], "tpt");
+	tp_close(r);
+}
+
 /* A little above the middle between 1 and the next f16, but not as an f32. */
 static void
 wide_numbers_are_rounded_once(void **state)
@@ -414,6 +458,7 @@ main(void)
 	    cmocka_unit_test(parts_can_be_read_in_any_order),
 	    cmocka_unit_test(what_is_late),
 	    cmocka_unit_test(what_is_not_finite_leaves_no_file),
+	    cmocka_unit_test(tensors_of_many_shapes),
 	    cmocka_unit_test(wide_numbers_are_rounded_once),
 	    cmocka_unit_test(memory_fails_anywhere),
 	};
