@@ -26,6 +26,9 @@ struct quantize_report {
 	const char *err_path;
 };
 
+/* It is not in the output: the scale or zero point of what was widened. */
+bool report_is_dropped(const struct tp_quantized_item *item);
+
 /* The least SQNR of what was narrowed; infinite if nothing was. */
 double report_worst_sqnr(const struct tp_reader *quantized);
 

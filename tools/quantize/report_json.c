@@ -63,10 +63,10 @@ put_item(struct tp_json *j, const struct quantize_report *r,
 	cli_json_text(j, "dtype", tp_dtype_name(e->dtype));
 	cli_json_sizes(j, "shape", e->shape, e->rank);
 	cli_json_text(j, "status",
-	    item->widened	  ? "widened"
-	    : item->recipe.scheme ? "narrowed"
-	    : item->nbytes_after  ? "kept"
-				  : "dropped");
+	    item->widened	      ? "widened"
+	    : item->recipe.scheme     ? "narrowed"
+	    : report_is_dropped(item) ? "dropped"
+				      : "kept");
 	if (item->widened) {
 		cli_json_text(j, "to", "f32");
 	} else if (item->recipe.scheme) {
@@ -97,7 +97,7 @@ put_items(struct tp_json *j, const struct quantize_report *r)
 		put_item(j, r, item);
 		n_narrowed += item->recipe.scheme != NULL;
 		n_widened += item->widened;
-		n_kept += item->nbytes_after && !item->recipe.scheme &&
+		n_kept += !report_is_dropped(item) && !item->recipe.scheme &&
 			  !item->widened;
 		before += item->nbytes_before;
 		after += item->nbytes_after;

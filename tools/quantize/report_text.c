@@ -28,6 +28,12 @@ put_recipe(FILE *out, const struct tp_quantized_item *item)
 		fprintf(out, " to %.3g", (double)item->most_scale);
 }
 
+bool
+report_is_dropped(const struct tp_quantized_item *item)
+{
+	return item->nbytes_before && !item->nbytes_after;
+}
+
 static void
 put_item(FILE *out, const struct tp_reader *r,
     const struct tp_quantized_item *item, const struct gates *gates)
@@ -45,9 +51,7 @@ put_item(FILE *out, const struct tp_reader *r,
 		return;
 	}
 	if (!item->recipe.scheme) {
-		fputs(item->nbytes_before && !item->nbytes_after ? "dropped: "
-								 : "kept: ",
-		    out);
+		fputs(report_is_dropped(item) ? "dropped: " : "kept: ", out);
 		cli_put_text(out, tp_str(item->recipe.why));
 		putc('\n', out);
 		return;
@@ -99,7 +103,7 @@ report_text(FILE *out, const struct quantize_report *r, bool verbose)
 
 	for (size_t i = 0; (item = tp_quantized_item(r->quantized, i)); i++) {
 		n_changed += item->recipe.scheme || item->widened;
-		n_kept += item->nbytes_after && !item->recipe.scheme &&
+		n_kept += !report_is_dropped(item) && !item->recipe.scheme &&
 			  !item->widened;
 		what = item->widened ? "widened" : what;
 		before += item->nbytes_before;
