@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - files in memory, and the walk over a model */
+/* fuzz.c - files in memory, opened with memory and without; the walk over a
+ * model */
 #include "fuzz.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "tp/copy.h"
+#include "tp/onnx.h"
 #include "tp/shape.h"
 #include "tp/tensor.h"
 #include "tp/transfer.h"
@@ -44,6 +46,58 @@ fuzz_path(const char *name)
 	return path;
 }
 
+/*
+ * An allocator that fails from some call on. Which, the bytes of the file say:
+ * the same input fails at the same place.
+ */
+static size_t calls_left, n_live;
+static bool is_new; /* a file was made that was not opened so yet */
+
+static void *
+give(void *ctx, size_t n)
+{
+	void *p = calls_left ? malloc(n ? n : 1) : NULL;
+
+	(void)ctx;
+	if (calls_left)
+		calls_left--;
+	n_live += p != NULL;
+	return p;
+}
+
+static void
+take(void *ctx, void *p, size_t n)
+{
+	(void)ctx;
+	(void)n;
+	n_live--;
+	free(p);
+}
+
+static const struct tp_alloc failing = {.alloc = give, .free = take};
+
+static void
+choose_failure(const uint8_t *data, size_t n)
+{
+	size_t sum = n;
+
+	for (size_t i = 0; i < n; i += n / 16 + 1)
+		sum = sum * 31 + data[i];
+	calls_left = sum % 2 ? sum / 2 % 24 : sum / 2 % 256;
+	is_new = true;
+}
+
+/* A tp_onnx_problem_fn. */
+static void
+count_problem(
+    void *ctx, bool is_error, struct tp_str scope, const char *message)
+{
+	(void)is_error;
+	(void)scope;
+	MUST(message[0]);
+	++*(size_t *)ctx;
+}
+
 const char *
 fuzz_file(const char *name, const void *data, size_t n)
 {
@@ -53,7 +107,59 @@ fuzz_file(const char *name, const void *data, size_t n)
 	MUST(f);
 	MUST(fwrite(data, 1, n, f) == n);
 	MUST(fclose(f) == 0);
+	choose_failure(data, n);
 	return path;
+}
+
+/* Whatever an open reader makes, and may fail to. */
+static void
+use_without_memory(struct tp_reader *r)
+{
+	struct tp_onnx_summary *summary = NULL;
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_attachment a;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tp_reader_n_entries(r) && i < 4; i++) {
+		struct tp_tensor *t = NULL;
+		struct tp_stream *stream = NULL;
+		uint8_t byte;
+
+		if (tp_reader_entry(r, i)->nbytes > FUZZ_TENSOR_BYTES)
+			continue;
+		MUST(
+		    (tp_reader_tensor(r, i, &t, &err) == TP_OK) == (t != NULL));
+		tp_tensor_free(t);
+		if (!tp_stream_entry(r, i, &stream, &err) &&
+		    tp_stream_left(stream))
+			(void)!tp_stream_read(stream, &byte, 1, &err);
+		tp_stream_close(stream);
+	}
+	if (tp_reader_n_attachments(r))
+		(void)!tp_reader_attachment(r, 0, &a, &err);
+	(void)!tp_onnx_summary_new(r, &summary, &err);
+	tp_onnx_summary_free(summary);
+	(void)!tp_onnx_check(r, count_problem, &n, &err);
+}
+
+/* A new file, opened while memory ends: an error with a reason, and no leak. */
+static void
+open_without_memory(const char *path, const struct tp_open_options *options)
+{
+	struct tp_open_options o = *options;
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = NULL;
+	enum tp_status rc;
+
+	o.alloc = &failing;
+	rc = tp_open(path, &o, &r, &err);
+	MUST((rc == TP_OK) == (r != NULL));
+	MUST(rc == TP_OK || err.msg[0]);
+	if (r)
+		use_without_memory(r);
+	tp_close(r);
+	MUST(n_live == 0);
+	is_new = false;
 }
 
 struct tp_reader *
@@ -69,6 +175,8 @@ fuzz_open(
 	struct tp_reader *r = NULL;
 	enum tp_status rc;
 
+	if (is_new)
+		open_without_memory(path, &o);
 	fuzz_begin();
 	rc = tp_open(path, &o, &r, err);
 	fuzz_end(&cost, "opening");

@@ -106,23 +106,25 @@ readers() {
 	    formats/*.c | grep -vE '_(write|out|layout)\.c$'
 }
 
-# Each file of a folder once more under gcov: lines that are executed.
+# Everything that was learnt once more under gcov, as it is now: lines that are
+# executed.
 coverage() {
 	local dir=$1 target file lines covered=0 all=0 percent count
 
 	shift
 	find "$dir" -name '*.gcda' -delete
+	rm -rf "$dir/learnt"
 	for target; do
-		mkdir -p "$learnt/$target"
+		mkdir -p "$learnt/$target" "$dir/learnt"
+		# A target that runs drops files meanwhile.
+		cp -r "$learnt/$target" "$dir/learnt" 2>/dev/null || :
 		# shellcheck disable=SC2046 # a list of folders
-		echo "$dir/tests/fuzz/fuzz_$target $learnt/$target" \
+		echo "$dir/tests/fuzz/fuzz_$target $dir/learnt/$target" \
 		    $(make_seeds "$dir" "$target") $(seeds "$dir" "$target")
 	done | xargs -P "$(nproc)" -L 1 nice >"$dir/coverage.log"
 	for file in $(readers); do
-		lines=$(gcov -n -o \
-		    "$dir/formats/CMakeFiles/tpformats_objects.dir" \
-		    "${file##*/}" 2>/dev/null |
-		    grep -A1 -F "File '$PWD/$file'" | sed -n '2s/^Lines executed://p')
+		lines=$(gcov -n "$dir/formats/CMakeFiles/tpformats_objects.dir/${file##*/}.gcda" 2>/dev/null |
+		    grep -A1 "^File '.*$file'" | sed -n '2s/^Lines executed://p')
 		percent=${lines%%%*} count=${lines##* }
 		fact "fuzz.coverage.${file##*/}" "$percent"
 		printf '%-28s %6s %% of %4d lines\n' "$file" "$percent" "$count"
