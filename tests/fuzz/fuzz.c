@@ -162,6 +162,14 @@ open_without_memory(const char *path, const struct tp_open_options *options)
 	is_new = false;
 }
 
+/* A tp_warn_fn. */
+static void
+hear(void *ctx, const char *path, const char *message)
+{
+	(void)ctx;
+	MUST(path[0] && message[0]);
+}
+
 struct tp_reader *
 fuzz_open(
     const char *path, const char *format, unsigned flags, struct tp_err *err)
@@ -170,6 +178,7 @@ fuzz_open(
 	    .format = format,
 	    .limits = {.expansion = FUZZ_EXPANSION},
 	    .flags = flags,
+	    .warn = hear,
 	};
 	struct fuzz_cost cost = {0, 0};
 	struct tp_reader *r = NULL;

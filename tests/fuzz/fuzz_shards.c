@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_shards.c - an index over two shards that are always the same:
- * s-00001-of-00002 with tensor a, s-00002-of-00002 with b and c
+ * s-00001-of-00002 with tensor a, s-00002-of-00002 with b and c; opened by its
+ * name, by that of a shard, or by that of the folder
  */
 #include "fuzz.h"
 
@@ -25,7 +26,8 @@ fuzz_input(const uint8_t *data, size_t n)
 {
 	static int made;
 	struct tp_err err = TP_ERR_INIT;
-	unsigned flags = fuzz_choice(data, &n) & 3;
+	unsigned choice = fuzz_choice(data, &n);
+	const char *path;
 	struct tp_reader *r;
 
 	if (!made++) {
@@ -40,8 +42,12 @@ fuzz_input(const uint8_t *data, size_t n)
 		    "\"data_offsets\":[8,16]}}   ",
 		    16);
 	}
-	r = fuzz_open(
-	    fuzz_file("s.safetensors.index.json", data, n), NULL, flags, &err);
+	path = fuzz_file("s.safetensors.index.json", data, n);
+	if (choice & 4)
+		path = fuzz_path("s-00002-of-00002.safetensors");
+	else if (choice & 8)
+		path = fuzz_path("");
+	r = fuzz_open(path, NULL, choice & 3, &err);
 	if (r)
 		fuzz_walk(r);
 	tp_close(r);
