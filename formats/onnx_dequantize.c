@@ -10,7 +10,6 @@
 #include "onnx_dequantize.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "tp/onnx_dtype.h"
 
@@ -40,22 +39,17 @@ struct look {
 static enum tp_status keep(struct look *l, size_t slot, struct tp_err *err,
     const char *fmt, ...) TP_PRINTF(4, 5);
 
-/* The first reason is the one that is told. */
 static enum tp_status
 keep(struct look *l, size_t slot, struct tp_err *err, const char *fmt, ...)
 {
 	struct tpi_onnx_wide *s = &l->w->slots[slot];
-	char text[256];
+	enum tp_status rc;
 	va_list ap;
 
-	if (s->why)
-		return TP_OK;
 	va_start(ap, fmt);
-	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
-		text[0] = '\0';
+	rc = tpi_onnx_edit_reason(l->arena, &s->why, err, fmt, ap);
 	va_end(ap);
-	s->why = tpi_arena_str(l->arena, tp_str(text)).s;
-	return s->why ? TP_OK : tpi_onnx_edit_no_memory(err);
+	return rc;
 }
 
 static const struct tp_entry *

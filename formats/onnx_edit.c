@@ -27,6 +27,20 @@ tpi_onnx_edit_no_memory(struct tp_err *err)
 	    "out of memory for the changes of a graph");
 }
 
+enum tp_status
+tpi_onnx_edit_reason(struct tpi_arena *arena, const char **why,
+    struct tp_err *err, const char *fmt, va_list ap)
+{
+	char text[256];
+
+	if (*why)
+		return TP_OK;
+	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
+		text[0] = '\0';
+	*why = tpi_arena_str(arena, tp_str(text)).s;
+	return *why ? TP_OK : tpi_onnx_edit_no_memory(err);
+}
+
 /*
  * ---- names ----
  */

@@ -15,6 +15,8 @@
 #ifndef TPI_ONNX_EDIT_H
 #define TPI_ONNX_EDIT_H
 
+#include <stdarg.h>
+
 #include "tp/format.h"
 #include "tp/map.h"
 
@@ -66,6 +68,10 @@ enum tp_status tpi_onnx_edit_open(
 void tpi_onnx_edit_close(struct tpi_onnx_edit *e);
 
 enum tp_status tpi_onnx_edit_no_memory(struct tp_err *err);
+
+/* Why a weight is kept: *why, unless there is a reason already. */
+enum tp_status tpi_onnx_edit_reason(struct tpi_arena *arena, const char **why,
+    struct tp_err *err, const char *fmt, va_list ap) TP_PRINTF(4, 0);
 
 /* Slot i as others know it. */
 struct tpi_onnx_local tpi_onnx_edit_local(

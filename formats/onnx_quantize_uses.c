@@ -5,7 +5,6 @@
 #include "onnx_quantize.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "onnx_message.h"
@@ -43,22 +42,17 @@ struct look {
 static enum tp_status keep(struct look *l, struct tpi_onnx_weight *w,
     struct tp_err *err, const char *fmt, ...) TP_PRINTF(4, 5);
 
-/* The first reason is the one that is told. */
 static enum tp_status
 keep(struct look *l, struct tpi_onnx_weight *w, struct tp_err *err,
     const char *fmt, ...)
 {
-	char text[256];
+	enum tp_status rc;
 	va_list ap;
 
-	if (w->why)
-		return TP_OK;
 	va_start(ap, fmt);
-	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
-		text[0] = '\0';
+	rc = tpi_onnx_edit_reason(l->arena, &w->why, err, fmt, ap);
 	va_end(ap);
-	w->why = tpi_arena_str(l->arena, tp_str(text)).s;
-	return w->why ? TP_OK : tpi_onnx_edit_no_memory(err);
+	return rc;
 }
 
 static const struct consumer *
