@@ -46,11 +46,6 @@ enum tp_status tpi_dequantize_record(const struct tp_reader *r,
 const struct tp_quantized_item *tpi_dequantized_item(
     const struct tp_reader *r, size_t i);
 
-/* The files, storages and metadata but TP_QUANTIZED_KEY of inner, under the
- * same numbers. */
-enum tp_status tpi_reader_copy_files(
-    struct tp_reader *r, const struct tp_reader *inner, struct tp_err *err);
-
 /* True if both are the same elements of the same storage. */
 bool tpi_same_view(const struct tp_entry *a, const struct tp_entry *b);
 

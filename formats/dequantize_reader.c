@@ -2,13 +2,14 @@
 /*
  * dequantize_reader.c - a reader over a reader, with codes as f32 again
  *
- * It has the files and storages of the one underneath, under the same numbers;
- * computed storages follow.
+ * What is kept is still copied as it lies (wrapped.h); computed storages
+ * follow.
  */
 #include "dequantize_reader.h"
 
 #include "quantize_graph.h"
 #include "stream_cast.h"
+#include "wrapped.h"
 
 #include "banned.h"
 
@@ -59,16 +60,11 @@ static enum tp_status
 dequantized_attach(struct tp_reader *r, size_t i, struct tp_err *err)
 {
 	struct tpi_dequantized *d = r->priv;
-	size_t k = 0;
 
-	if (tpi_dequantize_keeps_graph(d) &&
-	    !tp_str_cmp(r->attachments[i].name, TP_STR(TP_ATTACHMENT_ONNX)))
+	if (tpi_dequantize_keeps_graph(d) && tpi_wrapped_is_graph(r, i))
 		return tpi_dequantize_graph_attach(
 		    d->graph, &r->arena, &r->attachments[i], err);
-	while (tp_str_cmp(
-	    tp_reader_attachment_name(d->inner, k), r->attachments[i].name))
-		k++;
-	return tp_reader_attachment(d->inner, k, &r->attachments[i], err);
+	return tpi_wrapped_attach(r, d->inner, i, err);
 }
 
 static void
@@ -192,20 +188,16 @@ add_entries(struct tp_reader *r, struct tpi_dequantized *d, struct tp_err *err)
 static enum tp_status
 build(struct tp_reader *r, struct tpi_dequantized *d, struct tp_err *err)
 {
-	enum tp_status rc = tpi_reader_copy_files(r, d->inner, err);
+	enum tp_status rc = tpi_wrapped_copy_files(r, d->inner, err);
 	bool any = false;
 
 	for (size_t i = 0; i < d->n; i++)
 		any |= d->widens[i].chosen;
 	if (!rc)
 		rc = add_entries(r, d, err);
-	for (size_t i = 0; !rc && i < d->inner->n_attachments; i++) {
-		struct tp_str name = d->inner->attachments[i].name;
-
-		if (!any || tpi_dequantize_keeps_graph(d) ||
-		    tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
-			rc = tpi_reader_add_attachment(r, name, err);
-	}
+	if (!rc)
+		rc = tpi_wrapped_add_attachments(
+		    r, d->inner, !any || tpi_dequantize_keeps_graph(d), err);
 	return rc;
 }
 
@@ -247,19 +239,14 @@ tp_dequantize_reader(struct tp_reader *inner,
     const struct tp_quantize_options *options, struct tp_reader **out,
     struct tp_err *err)
 {
-	const struct tp_open_options open = {.alloc = options->alloc,
-	    .flags = inner->flags,
-	    .limits = inner->limits,
-	    .warn = inner->warn,
-	    .warn_ctx = inner->warn_ctx};
-	struct tp_reader *r = tpi_reader_new(&open);
+	struct tp_reader *r =
+	    tpi_wrapped_new(inner, &dequantized_format, options->alloc);
 	struct tpi_dequantized *d;
 	enum tp_status rc;
 
 	*out = NULL;
 	if (!r)
 		return tpi_dequantize_no_memory(err);
-	r->format = &dequantized_format;
 	d = new_dequantized(r, inner, options);
 	r->priv = d;
 	rc = d ? TP_OK : tpi_dequantize_no_memory(err);

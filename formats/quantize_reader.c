@@ -2,12 +2,13 @@
 /*
  * quantize_reader.c - a reader over a reader, with tensors narrowed
  *
- * It has the files and storages of the one underneath, under the same numbers,
- * so that what is kept is still copied as it lies; computed storages follow.
+ * What is kept is still copied as it lies (wrapped.h); computed storages
+ * follow.
  */
 #include "quantize_reader.h"
 
 #include "dequantize.h"
+#include "wrapped.h"
 
 #include "banned.h"
 
@@ -50,16 +51,11 @@ static enum tp_status
 quantized_attach(struct tp_reader *r, size_t i, struct tp_err *err)
 {
 	struct tpi_quantized *q = r->priv;
-	size_t k = 0;
 
-	if (q->graph &&
-	    !tp_str_cmp(r->attachments[i].name, TP_STR(TP_ATTACHMENT_ONNX)))
+	if (q->graph && tpi_wrapped_is_graph(r, i))
 		return tpi_quantize_graph_attach(
 		    q->graph, &r->arena, &r->attachments[i], err);
-	while (tp_str_cmp(
-	    tp_reader_attachment_name(q->inner, k), r->attachments[i].name))
-		k++;
-	return tp_reader_attachment(q->inner, k, &r->attachments[i], err);
+	return tpi_wrapped_attach(r, q->inner, i, err);
 }
 
 static void
@@ -94,53 +90,10 @@ static const struct tp_format quantized_format = {
  * ---- the new reader ----
  */
 
-enum tp_status
-tpi_reader_copy_files(
-    struct tp_reader *r, const struct tp_reader *inner, struct tp_err *err)
-{
-	enum tp_status rc = TP_OK;
-
-	for (size_t i = 0; !rc && i < inner->n_sources; i++) {
-		struct tpi_source *source = NULL;
-		size_t index;
-
-		rc = tpi_source_again(inner->sources[i], &source, err);
-		if (!rc)
-			rc = tpi_reader_adopt_source(r, source, &index, err);
-	}
-	for (size_t i = 0; !rc && i < inner->n_storages; i++) {
-		size_t index;
-
-		rc = tpi_reader_add_storage(
-		    r, &inner->storages[i], TP_STR(""), &index, err);
-	}
-	for (size_t i = 0; !rc && i < inner->n_meta; i++)
-		if (tp_str_cmp(inner->meta[i].key, TP_STR(TP_QUANTIZED_KEY)))
-			rc = tpi_reader_add_meta(r, inner->meta[i].key,
-			    inner->meta[i].value, TP_NO_OFFSET, err);
-	return rc;
-}
-
-static enum tp_status
-add_attachments(struct tp_reader *r, const struct tpi_quantized *q, bool any,
-    struct tp_err *err)
-{
-	enum tp_status rc = TP_OK;
-
-	for (size_t i = 0; !rc && i < q->inner->n_attachments; i++) {
-		struct tp_str name = q->inner->attachments[i].name;
-
-		if (!any || q->graph ||
-		    tp_str_cmp(name, TP_STR(TP_ATTACHMENT_ONNX)))
-			rc = tpi_reader_add_attachment(r, name, err);
-	}
-	return rc;
-}
-
 static enum tp_status
 build(struct tp_reader *r, struct tpi_quantized *q, struct tp_err *err)
 {
-	enum tp_status rc = tpi_reader_copy_files(r, q->inner, err);
+	enum tp_status rc = tpi_wrapped_copy_files(r, q->inner, err);
 	bool any = false;
 
 	for (size_t i = 0; i < q->n; i++)
@@ -152,7 +105,8 @@ build(struct tp_reader *r, struct tpi_quantized *q, struct tp_err *err)
 	if (!rc && any && !q->graph)
 		rc = tpi_quantize_record(r, q->narrows, q->place, q->n, err);
 	if (!rc)
-		rc = add_attachments(r, q, any, err);
+		rc = tpi_wrapped_add_attachments(
+		    r, q->inner, !any || q->graph, err);
 	return rc;
 }
 
@@ -194,11 +148,6 @@ tp_quantize_reader(struct tp_reader *inner,
     const struct tp_quantize_options *options, struct tp_reader **out,
     struct tp_err *err)
 {
-	const struct tp_open_options open = {.alloc = options->alloc,
-	    .flags = inner->flags,
-	    .limits = inner->limits,
-	    .warn = inner->warn,
-	    .warn_ctx = inner->warn_ctx};
 	struct tpi_quantized *q = NULL;
 	struct tp_reader *r;
 	enum tp_status rc = TP_OK;
@@ -210,10 +159,9 @@ tp_quantize_reader(struct tp_reader *inner,
 			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 			    "the model is quantized already; --dequantize it "
 			    "first");
-	r = tpi_reader_new(&open);
+	r = tpi_wrapped_new(inner, &quantized_format, options->alloc);
 	if (!r)
 		return tpi_quantize_no_memory(err);
-	r->format = &quantized_format;
 	q = new_quantized(r, inner, options);
 	r->priv = q;
 	rc = q ? TP_OK : tpi_quantize_no_memory(err);
