@@ -44,9 +44,20 @@ file() {
 }
 file "int8 per channel" 1.00 safetensors -s int8
 file "int8 per channel, asymmetric" 1.20 safetensors -s int8 --asymmetric
+file "int8 per channel, onnx" 1.00 onnx -s int8
 file "f16" 1.20 safetensors -s f16
+file "bf16, native" 1.20 tpt -s bf16
 file "q8_0" 1.50 safetensors -s q8_0
 file "int4 per block of 32" 1.50 tpt -s int4 --per block
+# Scales that need a pass of their own; then one that measures before it writes.
+file "int8, last axis" 2.00 safetensors -s int8 --axis -1
+file "int8 per channel, gated" 2.00 safetensors -s int8 --fail-if 'sqnr<1'
+
+# Tensors that are too small for more than one thread.
+bench_model small.safetensors 1024 4096 256
+versus "int8, tensors of 256 KiB" 2.00 $mib64 'cp small.safetensors copy' \
+    tp-quantize -q --threads 2 -s int8 small.safetensors out.safetensors
+rm small.safetensors
 
 # A channel larger than all buffers: 1 GiB in four rows.
 bench_model wide.safetensors 1024 1 67108864
