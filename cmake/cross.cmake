@@ -12,7 +12,7 @@ if(TP_CROSS STREQUAL "i686-linux-gnu")
 	set(debian_name i386-linux-gnu)
 	# An x86-64 runs its programs itself, with the C library of the compiler.
 	set(run_flags " -Wl,--disable-new-dtags -Wl,-rpath,/usr/${TP_CROSS}/lib\
- -Wl,--dynamic-linker,/usr/${TP_CROSS}/lib/ld-linux.so.2")
+:${TP_CROSS_ROOT}/lib/${debian_name} -Wl,--dynamic-linker,/usr/${TP_CROSS}/lib/ld-linux.so.2")
 else()
 	set(debian_name ${TP_CROSS})
 endif()
@@ -26,5 +26,6 @@ set(ENV{PKG_CONFIG_LIBDIR} ${TP_CROSS_ROOT}/usr/lib/${debian_name}/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${TP_CROSS_ROOT})
 # What the libraries themselves want.
 set(CMAKE_EXE_LINKER_FLAGS_INIT
-	"-Wl,-rpath-link,${TP_CROSS_ROOT}/usr/lib/${debian_name}${run_flags}")
+	"-Wl,-rpath-link,${TP_CROSS_ROOT}/usr/lib/${debian_name}\
+:${TP_CROSS_ROOT}/lib/${debian_name}${run_flags}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT ${CMAKE_EXE_LINKER_FLAGS_INIT})

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Names that sanitizers and the coverage runtime add are not ours.
 exported() {
-	nm -D --defined-only "$1" | awk '{ print $NF }' |
+	"$NM" -D --defined-only "$1" | awk '{ print $NF }' |
 	    grep -vE '^(__|_init$|_fini$|mangle_path$)' | sort -u
 }
 

@@ -24,4 +24,9 @@ apt-get "${options[@]}" update || true
 for deb in "$folder"/debs/*.deb; do
 	dpkg -x "$deb" "$folder/root"
 done
+# A link from the top leads into the folder, as it would in that system: else a
+# static library is found where a shared one is meant.
+find "$folder/root" -type l -lname '/*' | while read -r link; do
+	ln -sfrT "$folder/root$(readlink "$link")" "$link"
+done
 touch "$folder/root/.complete"

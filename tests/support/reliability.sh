@@ -168,12 +168,15 @@ platforms() {
 
 `./dev cross`: the tests as another machine, and outputs whose bytes are those made here. `./dev same`:
 the same outputs from other compilers, levels of optimisation and processors, and under other
-threads, locales, time zones and masks.
+threads, orders of files, locales, time zones, masks, folders and addresses. Which tests are left out,
+and why, `./dev cross` says.
 END
-	head_row machine 'outputs that are the same' tests failures skipped
+	head_row machine 'outputs that are the same' tests failures skipped \
+	    'left out'
 	for arch in s390x aarch64 i386; do
 		row "$arch" "@cross.$arch.outputs" "@cross.$arch.tests" \
-		    "@cross.$arch.failures" "@cross.$arch.skipped"
+		    "@cross.$arch.failures" "@cross.$arch.skipped" \
+		    "@cross.$arch.not_run"
 	done
 	head_row build\ or\ surroundings 'outputs that are the same'
 	for name in $(printf '%s\n' "${!facts[@]}" |
