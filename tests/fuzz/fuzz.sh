@@ -4,6 +4,7 @@
 #
 #	fuzz.sh run DIR SECONDS TARGET…
 #	fuzz.sh coverage DIR TARGET…
+#	fuzz.sh keep DIR TARGET…
 #
 # DIR is the folder of a build. What was learnt is shared by all builds, in
 # build/fuzz/learnt/TARGET; what was found lies in build/fuzz/found/TARGET-*.
@@ -50,8 +51,8 @@ make_seeds() {
 		return
 	}
 	mkdir -p "$to"
-	[ "${#found[@]}" = 1 ] || [ -e "$to/0" ] ||
-	    find "${found[@]:1}" -type f -size -128 -size +0 | LC_ALL=C sort |
+	[ "${#found[@]}" = 2 ] || [ -e "$to/0" ] ||
+	    find "${found[@]:2}" -type f -size -128 -size +0 | LC_ALL=C sort |
 	    while read -r file; do
 		{ cat "$file" && byte $((i * 85 + i / 4)); } >"$to/$i"
 		[ "$2" != diff ] || [ -z "$before" ] || {
@@ -61,8 +62,8 @@ make_seeds() {
 		} >"$to/$i-pair"
 		before=$file i=$((i + 1))
 	done
-	# The first is what fuzzing found, and has its byte.
-	echo "${found[0]} $to"
+	# The first two are what fuzzing found and learnt, and have their byte.
+	echo "${found[0]} ${found[1]} $to"
 }
 
 # one DIR SECONDS TARGET: one line tells how it went. The limit of time is for
@@ -145,8 +146,40 @@ coverage() {
 	fact fuzz.coverage.percent "$percent"
 }
 
+# What was learnt beyond the seeds, as few and as small files as reach the same,
+# into the archive that tests replay. Models of Debian's test data are not ours,
+# so what begins as one stays out.
+keep() {
+	local dir=$1 target have kept
+
+	shift
+	kept=$dir/kept
+	rm -rf "$kept"
+	for target; do
+		have=$kept/.have-$target
+		mkdir -p "$have" "$kept/$target" "$learnt/$target"
+		# shellcheck disable=SC2046 # a list of folders
+		find $(cat "$dir/tests/fuzz/fuzz_$target.seeds") -type f \
+		    ! -path '*/learnt/*' -exec cp --backup=numbered -t "$have" {} \;
+		ls "$have" >"$have.txt"
+		# A target that runs drops files meanwhile.
+		cp -r "$learnt/$target" "$have.learnt" 2>/dev/null || :
+		"$dir/tests/fuzz/fuzz_$target" -merge=1 -use_counters=0 \
+		    -max_len=4096 "$have" "$have.learnt" \
+		    "$dir/tests/fuzz/learnt/$target" >"$have.log" 2>&1
+		(cd "$have" && { grep -LrF backend-test . || :; } |
+		    sed 's|^\./||' |
+		    { grep -vxF -f "../.have-$target.txt" || :; } |
+		    xargs -r cp -t "../$target")
+	done
+	rm -rf "$kept"/.have-*
+	tar -C "$kept" --sort=name --mtime=@0 --owner=0 --group=0 \
+	    --numeric-owner -cJf tests/fuzz/learnt.tar.xz .
+	ls -l tests/fuzz/learnt.tar.xz
+}
+
 case ${1:-} in
-run | coverage) "$@" ;;
+run | coverage | keep) "$@" ;;
 one) run_one "${@:2}" ;;
 *)
 	sed -n 's/^#	/usage: /p' "$0" >&2
