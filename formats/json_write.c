@@ -190,7 +190,7 @@ put_number(struct tp_json *j, const char *printed)
 		is_real |= !usual || *p == 'e';
 		if (usual)
 			text[n++] = *p;
-		else if (text[n - 1] != '.')
+		else if (n && text[n - 1] != '.')
 			text[n++] = '.';
 	}
 	if (!is_real) {

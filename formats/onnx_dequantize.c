@@ -9,6 +9,7 @@
  */
 #include "onnx_dequantize.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "tp/onnx_dtype.h"
@@ -91,8 +92,12 @@ same_info(const struct tp_quant_info *a, const struct tp_quant_info *b)
 static bool
 is_code(const struct tp_entry *w)
 {
-	enum tp_dtype_kind kind = tp_dtype_kind(w->dtype);
-	unsigned bits = tp_dtype_bits(w->dtype);
+	enum tp_dtype_kind kind;
+	unsigned bits;
+
+	assert(w);
+	kind = tp_dtype_kind(w->dtype);
+	bits = tp_dtype_bits(w->dtype);
 
 	return (kind == TP_KIND_INT || kind == TP_KIND_UINT) &&
 	       (bits == 4 || bits == 8);

@@ -7,6 +7,8 @@
  */
 #include "onnx_half.h"
 
+#include <assert.h>
+
 #include "tp/onnx_dtype.h"
 
 #include "grow.h"
@@ -380,8 +382,13 @@ define_weights(struct tpi_onnx_half *h, struct tp_err *err)
 			: s->kind == TPI_SLOT_VALUE_FLOAT ||
 			      s->kind == TPI_SLOT_VALUE_FLOATS,
 		    err);
-		if (!rc)
-			tpi_onnx_half_find(h, s->scope, name)->is_weight = true;
+		if (!rc) {
+			struct tpi_half_value *v =
+			    tpi_onnx_half_find(h, s->scope, name);
+
+			assert(v);
+			v->is_weight = true;
+		}
 	}
 	return rc;
 }

@@ -9,6 +9,7 @@
  */
 #include "onnx_out.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -293,10 +294,12 @@ static const struct tp_entry *
 entry_of(const struct match *m, const struct tpi_onnx_slot *slot)
 {
 	size_t entry = 0;
+	bool found = tp_map_find(&m->names, slot->name, &entry);
 
-	return tp_map_find(&m->names, slot->name, &entry)
-		   ? &m->o->m->entries[entry]
-		   : NULL;
+	/* report_names refuses slots without. */
+	assert(found);
+	(void)found;
+	return &m->o->m->entries[entry];
 }
 
 static enum tp_status

@@ -12,6 +12,9 @@
 
 #include "banned.h"
 
+#undef tp_fail
+#undef tp_fail_errno
+
 const char *
 tp_status_text(enum tp_status status)
 {

@@ -266,7 +266,7 @@ tpi_int_list(const struct tpi_call *c, const char *name, size_t k,
 
 	*given = a || t;
 	*n = 0;
-	if (!*given)
+	if (!a && !t)
 		return TP_OK;
 	if (!a && ((t->dtype != TP_DTYPE_I64 && t->dtype != TP_DTYPE_I32) ||
 		      t->rank > 1))

@@ -14,6 +14,7 @@
 #include "chunk.h"
 #include "quantize.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -150,8 +151,10 @@ check_operand(
     const struct tpi_call *c, uint8_t k, uint8_t k_zero, struct tp_err *err)
 {
 	const struct tp_tensor *t = input(c, k), *zero = input(c, k_zero);
-	enum tp_dtype_kind kind = tp_dtype_kind(t->dtype);
+	enum tp_dtype_kind kind;
 
+	assert(t);
+	kind = tp_dtype_kind(t->dtype);
 	if (tp_dtype_bits(t->dtype) > 8 || kind == TP_KIND_BOOL)
 		return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 		    "%s: input %u has dtype %s, expected one of up to 8 bits",

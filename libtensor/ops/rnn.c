@@ -12,6 +12,7 @@
  */
 #include "rnn.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -214,6 +215,7 @@ run_sequence(void *ctx, size_t part)
 	    .spare = room + l->cell->n_gates * n,
 	};
 
+	assert(s.h && s.c && l->y);
 	if (l->lens)
 		end = (size_t)((const int64_t *)tp_tensor_data(l->lens))[b];
 	begin_state(l->doubles[TPI_RNN_INITIAL_H], part, s.h, n);

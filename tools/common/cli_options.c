@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,7 @@ parse_options(struct parser *p, int argc, char **argv)
 			    "option needs an argument: ", argv[optind - 1],
 			    NULL);
 		o = find_row(p, code);
+		assert(o);
 		wrong =
 		    store(o, optarg ? optarg : o->without, why, sizeof(why));
 		if (!wrong)

@@ -74,7 +74,8 @@ static void
 add_count(FILE *out, const struct tp_entry *e, uint64_t n, const char *what,
     const uint64_t *first)
 {
-	uint64_t at = first ? *first : 0, stride = e->n_elems;
+	uint64_t at[TP_MAX_RANK];
+	unsigned rank;
 
 	if (n == 0)
 		return;
@@ -84,11 +85,9 @@ add_count(FILE *out, const struct tp_entry *e, uint64_t n, const char *what,
 	if (!first)
 		return;
 	fputs(", the first at [", out);
-	for (unsigned d = 0; d < e->rank; d++) {
-		stride /= (uint64_t)e->shape[d];
-		fprintf(out, "%s%" PRIu64, d ? ", " : "", at / stride);
-		at %= stride;
-	}
+	rank = verdict_coordinates(e->shape, e->rank, *first, at);
+	for (unsigned d = 0; d < rank; d++)
+		fprintf(out, "%s%" PRIu64, d ? ", " : "", at[d]);
 	putc(']', out);
 }
 

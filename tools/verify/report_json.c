@@ -19,14 +19,12 @@ put_status(struct tp_json *j, int status)
 static void
 put_index(struct tp_json *j, const struct verdict_item *item, uint64_t n)
 {
-	uint64_t stride = item->n_elems;
+	uint64_t at[TP_MAX_RANK];
+	unsigned rank = verdict_coordinates(item->shape, item->rank, n, at);
 
 	tp_json_row_begin(j);
-	for (unsigned d = 0; d < item->rank && stride; d++) {
-		stride /= (uint64_t)item->shape[d];
-		tp_json_u64(j, n / stride);
-		n %= stride;
-	}
+	for (unsigned d = 0; d < rank; d++)
+		tp_json_u64(j, at[d]);
 	tp_json_array_end(j);
 }
 

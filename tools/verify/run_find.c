@@ -114,6 +114,7 @@ list_folders(const char *folder, char ***out, size_t *n)
 	const char *wrong = NULL;
 	struct dirent *e;
 	char **names = NULL, *path;
+	size_t n_names = 0;
 	void *p;
 
 	*n = 0;
@@ -128,10 +129,12 @@ list_folders(const char *folder, char ***out, size_t *n)
 			free(path);
 			continue;
 		}
-		p = path ? realloc(names, (*n + 1) * sizeof(*names)) : NULL;
+		p = path
+			 ? realloc(names, (n_names + 1) * sizeof(*names))
+			 : NULL;
 		if (p) {
 			names = p;
-			names[(*n)++] = path;
+			names[n_names++] = path;
 		} else {
 			free(path);
 			wrong = no_memory;
@@ -139,12 +142,13 @@ list_folders(const char *folder, char ***out, size_t *n)
 	}
 	closedir(dir);
 	if (wrong) {
-		free_names(names, *n);
+		free_names(names, n_names);
 		return wrong;
 	}
-	if (*n)
-		qsort(names, *n, sizeof(*names), compare_names);
+	if (names)
+		qsort(names, n_names, sizeof(*names), compare_names);
 	*out = names;
+	*n = n_names;
 	return NULL;
 }
 

@@ -195,3 +195,16 @@ verdict_exit(const struct verdict *v)
 		exit = CLI_UNSUPPORTED;
 	return exit;
 }
+
+unsigned
+verdict_coordinates(const int64_t *shape, unsigned rank, uint64_t n,
+    uint64_t at[TP_MAX_RANK])
+{
+	for (unsigned d = rank; d-- > 0;) {
+		if (shape[d] <= 0)
+			return 0;
+		at[d] = n % (uint64_t)shape[d];
+		n /= (uint64_t)shape[d];
+	}
+	return rank;
+}

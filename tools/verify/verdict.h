@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "tp/error.h"
+#include "tp/shape.h"
 
 #include "cli.h"
 
@@ -121,6 +122,13 @@ struct verdict {
 	size_t (*figures)(const struct verdict_item *item,
 	    struct verdict_figure out[VERDICT_MAX_FIGURES]);
 };
+
+/*
+ * Element n as its coordinates; they are as many as axes, none where there are
+ * no elements.
+ */
+unsigned verdict_coordinates(const int64_t *shape, unsigned rank, uint64_t n,
+    uint64_t at[TP_MAX_RANK]);
 
 void verdict_init(struct verdict *v, const char *command, const char *first,
     const char *second);

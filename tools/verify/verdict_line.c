@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "verdict.h"
+
 void
 verdict_line_put(struct verdict_line *l, const char *fmt, ...)
 {
@@ -33,17 +35,15 @@ static void
 put_place(struct verdict_line *l, const struct verdict_elements *what,
     uint64_t element)
 {
-	uint64_t stride = what->n_elems;
+	uint64_t at[TP_MAX_RANK];
+	unsigned rank;
 
 	if (tp_dtype_kind(what->dtype[0]) == TP_KIND_COMPLEX)
 		element /= 2;
+	rank = verdict_coordinates(what->shape, what->rank, element, at);
 	verdict_line_put(l, "[");
-	for (unsigned d = 0; d < what->rank && stride; d++) {
-		stride /= (uint64_t)what->shape[d];
-		verdict_line_put(
-		    l, d ? ", %" PRIu64 : "%" PRIu64, element / stride);
-		element %= stride;
-	}
+	for (unsigned d = 0; d < rank; d++)
+		verdict_line_put(l, d ? ", %" PRIu64 : "%" PRIu64, at[d]);
 	verdict_line_put(l, "]");
 }
 

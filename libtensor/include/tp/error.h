@@ -66,6 +66,22 @@ TP_API enum tp_status tp_fail_errno(struct tp_err *err, enum tp_status status,
     int errnum, const char *fmt, ...) TP_PRINTF(4, 5);
 
 /*
+ * Both return the status they are given. That is said here, where a compiler or
+ * an analyzer that sees only the caller knows that what fails is not TP_OK. The
+ * status may be evaluated twice.
+ */
+static inline enum tp_status
+tp_status_given(enum tp_status returned, enum tp_status given)
+{
+	(void)returned;
+	return given;
+}
+#define tp_fail(err, status, ...) \
+	tp_status_given(tp_fail(err, status, __VA_ARGS__), status)
+#define tp_fail_errno(err, status, ...) \
+	tp_status_given(tp_fail_errno(err, status, __VA_ARGS__), status)
+
+/*
  * Bytes with a length. Names and metadata may hold NUL, so they travel so;
  * a string that this library hands out is also followed by a NUL.
  */
