@@ -193,9 +193,18 @@ HEAP(aligned_alloc)(size_t align, size_t n)
 int
 HEAP(posix_memalign)(void **out, size_t align, size_t n)
 {
-	void *p = HEAP(aligned_alloc)(align, n);
+	void *p = NULL;
 
-	if (!p)
+	if (heap_fails())
+		return ENOMEM;
+#ifdef NO_MEMORY_WRAPPED
+	/* A sanitizer wants n to be a multiple of align for aligned_alloc. */
+	if (REAL(posix_memalign)(&p, align, n))
+		return ENOMEM;
+#else
+	p = REAL(aligned_alloc)(align, n);
+#endif
+	if (!heap_gave(p))
 		return ENOMEM;
 	*out = p;
 	return 0;
