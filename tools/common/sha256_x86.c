@@ -11,6 +11,7 @@
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 
+#include <stdatomic.h>
 #include <cpuid.h>
 #include <immintrin.h>
 #include <stdbool.h>
@@ -94,11 +95,14 @@ has_instruction(void)
 sha256_blocks_fn *
 sha256_blocks_by_instruction(void)
 {
-	static int known = -1;
+	static atomic_int known = -1; /* threads ask at once */
+	int has = atomic_load_explicit(&known, memory_order_relaxed);
 
-	if (known < 0)
-		known = has_instruction();
-	return known ? blocks : NULL;
+	if (has < 0) {
+		has = has_instruction();
+		atomic_store_explicit(&known, has, memory_order_relaxed);
+	}
+	return has ? blocks : NULL;
 }
 
 #else
