@@ -105,6 +105,25 @@ check_entry(const struct tp_format *f, const struct tp_create_options *options,
 	ask_format(f, options, m, i, shared, l);
 }
 
+/*
+ * True if an earlier entry lies in the storage of entry i. seen has a byte for
+ * each storage, or is NULL for want of memory: then all are looked at.
+ */
+static bool
+is_shared(const struct tp_model *m, size_t i, const uint8_t *seen)
+{
+	size_t storage = m->entries[i].storage;
+
+	if (storage >= m->n_storages)
+		return false;
+	if (seen)
+		return seen[storage];
+	for (size_t k = 0; k < i; k++)
+		if (m->entries[k].storage == storage)
+			return true;
+	return false;
+}
+
 unsigned
 tp_format_loses(const struct tp_format *f,
     const struct tp_create_options *options, const struct tp_model *m,
@@ -125,9 +144,8 @@ tp_format_loses(const struct tp_format *f,
 	}
 	for (size_t i = 0; i < m->n_entries; i++) {
 		size_t storage = m->entries[i].storage;
-		bool shared = seen && storage < m->n_storages && seen[storage];
 
-		check_entry(f, options, m, i, shared, &l);
+		check_entry(f, options, m, i, is_shared(m, i, seen), &l);
 		if (seen && storage < m->n_storages)
 			seen[storage] = 1;
 	}

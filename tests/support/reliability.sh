@@ -206,20 +206,20 @@ END
 }
 
 coverage() {
-	local key any=
+	local key
 
 	cat <<'END'
 
 ## Coverage of parsers
 
-Lines that fuzzing reaches, in percent.
+Lines that fuzzing has reached, in percent (`./dev fuzz coverage`).
 END
 	head_row file lines
-	for key in $(printf '%s\n' "${!facts[@]}" | grep '^coverage\.' | sort); do
-		row "${key#coverage.}" "@$key"
-		any=1
+	for key in $(printf '%s\n' "${!facts[@]}" | sed -n 's/^fuzz\.coverage\.\(.*\.c\)$/\1/p' | sort); do
+		row "\`$key\`" "@fuzz.coverage.$key"
 	done
-	[ -n "$any" ] || row all 'not run'
+	row "**all**" "@fuzz.coverage.percent"
+	told[fuzz.coverage.lines]=1
 }
 
 others() {
