@@ -251,6 +251,28 @@ tpi_feed_open(struct tp_transfer *t, size_t i, struct tp_cast_stats *stats,
 	return rc;
 }
 
+static struct tp_str
+key_of(const struct tpi_waits_for *source)
+{
+	return (struct tp_str){(const char *)source, sizeof(*source)};
+}
+
+/* waiting[n_waiting] has a room now. */
+static enum tp_status
+add_waiting(struct tp_transfer *t, struct tp_err *err)
+{
+	size_t i = t->n_waiting++, first = 0;
+	struct tpi_waiting *w = &t->waiting[i];
+	enum tp_status rc =
+	    tp_map_add(&t->waits, key_of(&w->source), i, &first, err);
+
+	if (rc != TP_EARG)
+		return rc;
+	w->next = t->waiting[first].next;
+	t->waiting[first].next = i;
+	return TP_OK;
+}
+
 static enum tp_status
 put_storage(struct tp_transfer *t, size_t i, struct tp_err *err)
 {
@@ -265,12 +287,14 @@ put_storage(struct tp_transfer *t, size_t i, struct tp_err *err)
 	s->tick = count_bytes;
 	s->tick_ctx = t;
 	*waiting = (struct tpi_waiting){
-	    .storage = i, .reader = t->feeds[i].reader, .source = s->source};
+	    .source = {.reader = t->feeds[i].reader, .storage = s->source},
+	    .storage = i,
+	    .next = TP_NONE};
 	if (s->late)
 		s->room = &waiting->room;
 	rc = tp_writer_put(t->writer, i, s, err);
-	if (waiting->room.sink)
-		t->n_waiting++;
+	if (waiting->room.sink && !rc)
+		rc = add_waiting(t, err);
 	tp_stream_close(s);
 	return rc;
 }
@@ -287,39 +311,55 @@ tpi_transfer_check_inputs(const struct tp_transfer *t, struct tp_err *err)
 	return rc;
 }
 
-/* The storage of the reader that a feed is made of, if it is all of it. */
-static size_t
-source_of(const struct tpi_feed *f)
+static enum tp_status
+fill_room(struct tp_transfer *t, struct tpi_waiting *w, struct tp_err *err)
 {
-	return f->whole ? f->from : f->reader->entries[f->from].storage;
+	struct tp_stream *s = NULL;
+	enum tp_status rc = tpi_feed_open(t, w->storage, NULL, &s, err);
+
+	if (rc)
+		return rc;
+	s->tick = count_bytes;
+	s->tick_ctx = t;
+	rc = tpi_sink_fill(&w->room, s, err);
+	tp_stream_close(s);
+	w->storage = TP_NONE;
+	return rc;
 }
 
-/* What waits for that storage; NULL: everything that still waits. */
+/* Rooms of what waits for the storage that this feed is made of. */
 static enum tp_status
 fill_rooms(struct tp_transfer *t, const struct tpi_feed *f, struct tp_err *err)
 {
+	const struct tpi_waits_for source = {.reader = f->reader,
+	    .storage =
+		f->whole ? f->from : f->reader->entries[f->from].storage};
+	enum tp_status rc = TP_OK;
+	size_t i = TP_NONE;
+
+	if (!tp_map_find(&t->waits, key_of(&source), &i))
+		return TP_OK;
+	for (; !rc && i != TP_NONE; i = t->waiting[i].next)
+		if (t->waiting[i].storage != TP_NONE)
+			rc = fill_room(t, &t->waiting[i], err);
+	return rc;
+}
+
+static enum tp_status
+put_in_order(
+    struct tp_transfer *t, const size_t *order, size_t n, struct tp_err *err)
+{
 	enum tp_status rc = TP_OK;
 
-	while (t->n_filled < t->n_waiting &&
-	       t->waiting[t->n_filled].storage == TP_NONE)
-		t->n_filled++;
-	for (size_t i = t->n_filled; !rc && i < t->n_waiting; i++) {
-		struct tpi_waiting *w = &t->waiting[i];
-		struct tp_stream *s = NULL;
-
-		if (w->storage == TP_NONE ||
-		    (f &&
-			(f->reader != w->reader || source_of(f) != w->source)))
-			continue;
-		rc = tpi_feed_open(t, w->storage, NULL, &s, err);
-		if (rc)
-			break;
-		s->tick = count_bytes;
-		s->tick_ctx = t;
-		rc = tpi_sink_fill(&w->room, s, err);
-		tp_stream_close(s);
-		w->storage = TP_NONE;
+	for (size_t i = 0; !rc && i < n; i++) {
+		rc = put_storage(t, order[i], err);
+		if (!rc)
+			rc = fill_rooms(t, &t->feeds[order[i]], err);
 	}
+	/* What it waited for came before it, or not at all. */
+	for (size_t i = 0; !rc && i < t->n_waiting; i++)
+		if (t->waiting[i].storage != TP_NONE)
+			rc = fill_room(t, &t->waiting[i], err);
 	return rc;
 }
 
@@ -328,18 +368,16 @@ put_all(struct tp_transfer *t, struct tp_err *err)
 {
 	size_t n = 0;
 	const size_t *order = tp_writer_order(t->writer, &n);
-	enum tp_status rc = TP_OK;
+	enum tp_status rc;
 
 	t->waiting = tpi_arena_array(&t->arena, n, sizeof(*t->waiting));
 	if (!t->waiting && n)
 		return tp_fail(
 		    err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a transfer");
-	for (size_t i = 0; !rc && i < n; i++) {
-		rc = put_storage(t, order[i], err);
-		if (!rc)
-			rc = fill_rooms(t, &t->feeds[order[i]], err);
-	}
-	return rc ? rc : fill_rooms(t, NULL, err);
+	tp_map_init(&t->waits, t->alloc);
+	rc = put_in_order(t, order, n, err);
+	tp_map_release(&t->waits);
+	return rc;
 }
 
 static enum tp_status

@@ -75,15 +75,19 @@ struct tp_transfer {
 
 	struct tp_writer *writer;
 	struct tpi_cast_pool cast_pool;
-	/* Storages for which room was left until `source` was written. */
+	/* Storages for which room was left until another one is written. */
 	struct tpi_waiting {
+		struct tpi_waits_for {
+			const struct tp_reader *reader;
+			size_t storage; /* of the reader */
+		} source;
 		size_t storage; /* TP_NONE: no longer */
-		const struct tp_reader *reader;
-		size_t source;
+		size_t next;	/* that waits for the same, or TP_NONE */
 		struct tpi_room room;
 	} * waiting;
-	size_t n_waiting, n_filled; /* so many from the first on are filled */
-	uint64_t done, total;	    /* bytes, for the progress */
+	size_t n_waiting;
+	struct tp_map waits;  /* the bytes of a source -> who waits first */
+	uint64_t done, total; /* bytes, for the progress */
 	bool written;
 };
 

@@ -4,6 +4,7 @@
 #define TEST_MODEL_IO_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "tp/format.h"
 
@@ -69,6 +70,26 @@ read_all(struct tp_reader *r, struct tp_err *err)
 		rc = tp_reader_attachment(r, i, &a, err);
 	}
 	return rc;
+}
+
+/* All bytes of a storage, read in two steps; the caller frees them. */
+static inline uint8_t *
+storage_bytes(struct tp_reader *r, size_t storage, size_t *n)
+{
+	struct tp_stream *s = NULL;
+	uint8_t *p;
+	size_t first;
+
+	if (tp_stream_storage(r, storage, &s, NULL))
+		abort();
+	*n = (size_t)tp_stream_left(s);
+	first = *n < 3 ? *n : 3;
+	p = malloc(*n + 1);
+	if (!p || tp_stream_read(s, p, first, NULL) ||
+	    tp_stream_read(s, p + first, *n - first, NULL))
+		abort();
+	tp_stream_close(s);
+	return p;
 }
 
 #endif

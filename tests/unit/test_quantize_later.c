@@ -215,24 +215,6 @@ files_and_figures_are_the_same(void **state)
 	tp_close(r);
 }
 
-/* All bytes of a storage; the caller frees them. */
-static uint8_t *
-bytes_of(struct tp_reader *r, size_t storage, size_t *n)
-{
-	struct tp_stream *s = NULL;
-	uint8_t *p;
-
-	assert_int_equal(tp_stream_storage(r, storage, &s, NULL), TP_OK);
-	*n = (size_t)tp_stream_left(s);
-	p = malloc(*n);
-	assert_non_null(p);
-	/* In two steps, of which the first ends anywhere. */
-	assert_int_equal(tp_stream_read(s, p, 3, NULL), TP_OK);
-	assert_int_equal(tp_stream_read(s, p + 3, *n - 3, NULL), TP_OK);
-	tp_stream_close(s);
-	return p;
-}
-
 /* Whoever reads, in whatever order, gets the same; room is not left for it. */
 static void
 parts_can_be_read_in_any_order(void **state)
@@ -250,11 +232,8 @@ parts_can_be_read_in_any_order(void **state)
 			size_t n = 0, m = 0;
 			uint8_t *x, *y;
 
-			/* A single scale is shorter than what is read. */
-			if (tp_reader_storage(q, k)->nbytes < 4)
-				continue;
-			x = bytes_of(q, k, &n);
-			y = bytes_of(late, k, &m);
+			x = storage_bytes(q, k, &n);
+			y = storage_bytes(late, k, &m);
 			assert_int_equal(n, m);
 			assert_memory_equal(x, y, n);
 			free(x);
@@ -408,7 +387,7 @@ wide_numbers_are_rounded_once(void **state)
 		q = narrow(r, &f16, later, 2);
 		assert_int_equal(transfer(q, out, NULL), TP_OK);
 		assert_int_equal(tp_open(out, NULL, &written, NULL), TP_OK);
-		codes = bytes_of(written, 0, &n);
+		codes = storage_bytes(written, 0, &n);
 		assert_int_equal(n, 2 * 256 * 256);
 		for (size_t i = 0; i < n; i += 2)
 			assert_int_equal(tp_le16(codes + i), 0x3c01);

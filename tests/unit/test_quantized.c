@@ -15,6 +15,7 @@
 #include "formats/plugin.h"
 
 #include "support/fail_alloc.h"
+#include "support/model_io.h"
 #include "support/temp_dir.h"
 
 #define ROWS 40
@@ -540,22 +541,6 @@ open_wide(const char *path)
 	return open_model(path);
 }
 
-/* The bytes of a storage, which the caller frees. */
-static uint8_t *
-bytes_of(struct tp_reader *r, size_t storage, size_t *n)
-{
-	struct tp_stream *s = NULL;
-	uint8_t *p;
-
-	assert_int_equal(tp_stream_storage(r, storage, &s, NULL), TP_OK);
-	*n = (size_t)s->nbytes;
-	p = malloc(*n);
-	assert_non_null(p);
-	assert_int_equal(tp_stream_read(s, p, *n, NULL), TP_OK);
-	tp_stream_close(s);
-	return p;
-}
-
 /* The codes of "w", told in order and written to a file: the same. */
 static uint8_t *
 codes_of(struct tp_reader *q, unsigned n_threads, size_t *n)
@@ -563,7 +548,8 @@ codes_of(struct tp_reader *q, unsigned n_threads, size_t *n)
 	const char *out = temp_path(&test_dir, "wide-out.tpt");
 	struct tp_transfer_options to = {
 	    .create = {.force = true}, .n_threads = n_threads};
-	uint8_t *told = bytes_of(q, tp_reader_entry(q, 0)->storage, n), *file;
+	uint8_t *told = storage_bytes(q, tp_reader_entry(q, 0)->storage, n),
+		*file;
 	struct tp_transfer *t = NULL;
 	struct tp_reader *written;
 	size_t file_n;
@@ -572,7 +558,8 @@ codes_of(struct tp_reader *q, unsigned n_threads, size_t *n)
 	assert_int_equal(tp_transfer_run(t, NULL), TP_OK);
 	tp_transfer_free(t);
 	written = open_model(out);
-	file = bytes_of(written, tp_reader_entry(written, 0)->storage, &file_n);
+	file = storage_bytes(
+	    written, tp_reader_entry(written, 0)->storage, &file_n);
 	assert_int_equal(*n, file_n);
 	assert_memory_equal(told, file, file_n);
 	free(file);
