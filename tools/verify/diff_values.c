@@ -330,8 +330,10 @@ run(struct job *job, struct tp_compare *out, int *at_fault, struct tp_err *err)
 
 		job->n = left < limit ? (size_t)left : limit;
 		n_chunks = (job->n + CHUNK - 1) / CHUNK;
+		/* One chunk is read sooner than a thread begins. */
 		if (streamed)
-			tp_parallel(n_threads, 2, read_piece, job);
+			tp_parallel(
+			    n_chunks > 1 ? n_threads : 1, 2, read_piece, job);
 		atomic_store(&job->next, 0);
 		if (!job->read_err[0].status && !job->read_err[1].status)
 			tp_parallel(n_threads,
