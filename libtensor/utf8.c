@@ -65,30 +65,35 @@ tp_utf8_check(const char *s, size_t n)
 }
 
 /*
- * Categories Cc, Zl and Zp, Default_Ignorable_Code_Point of Unicode 15, the
- * anchors of annotations (U+FFF9 on), and noncharacters but for the last two of
- * each plane; in order.
+ * Categories Cc, Zl, Zp, and Zs but for U+0020; Default_Ignorable_Code_Point of
+ * Unicode 15; the empty pattern of Braille (U+2800), the anchors of annotations
+ * (U+FFF9 on), the joiners of hieroglyphs (U+13430 on); and noncharacters but
+ * for the last two of each plane; in order.
  */
 static const struct range {
 	uint32_t first, last;
 } hidden[] = {
     {0x0, 0x1f},
-    {0x7f, 0x9f},
+    {0x7f, 0xa0},
     {0xad, 0xad},
     {0x34f, 0x34f},
     {0x61c, 0x61c},
     {0x115f, 0x1160},
+    {0x1680, 0x1680},
     {0x17b4, 0x17b5},
     {0x180b, 0x180f},
-    {0x200b, 0x200f},
-    {0x2028, 0x202e},
-    {0x2060, 0x206f},
+    {0x2000, 0x200f},
+    {0x2028, 0x202f},
+    {0x205f, 0x206f},
+    {0x2800, 0x2800},
+    {0x3000, 0x3000},
     {0x3164, 0x3164},
     {0xfdd0, 0xfdef},
     {0xfe00, 0xfe0f},
     {0xfeff, 0xfeff},
     {0xffa0, 0xffa0},
     {0xfff0, 0xfffb},
+    {0x13430, 0x1343f},
     {0x1bca0, 0x1bca3},
     {0x1d173, 0x1d17a},
     {0xe0000, 0xe0fff},

@@ -82,6 +82,32 @@ columns_are_those_of_a_terminal(void **state)
 	check_name(TP_STR("e\xcc\x81"), 0, "e\xcc\x81", 1);
 }
 
+/* They take no columns, and are drawn over what is around them. */
+static void
+heaps_of_marks_are_escaped(void **state)
+{
+	struct tp_str four = TP_STR("e\xcc\x81\xcc\x82\xcd\xaf\xe2\x83\x90");
+	char long_name[1 + 2 * 400 + 1] = "a";
+
+	(void)state;
+	check_name(four, 0, four.s, 1);
+	check_name(
+	    TP_STR("e\xcc\x81\xcc\x82\xcd\xaf\xe2\x83\x90\xcc\x81x\xcc\x81"), 0,
+	    "e\xcc\x81\xcc\x82\xcd\xaf\xe2\x83\x90\\u0301x\xcc\x81", 8);
+	/* Nothing to stand on: they would change what is before the name. */
+	check_name(TP_STR("\xcc\x81\xcc\x82x"), 0, "\\u0301\\u0302x", 13);
+	/* Bytes that are not UTF-8 are printed, so that is something. */
+	check_name(TP_STR("\x81\xcc\x82"), 0, "\\x81\xcc\x82", 4);
+	for (size_t i = 0; i < 400; i++)
+		memcpy(long_name + 1 + 2 * i, "\xcc\x81", 2);
+	check_name(tp_str(long_name), 40,
+	    "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81\\u0301\\u0301..."
+	    "\\u0301\\u0301\\u0301",
+	    34);
+	assert_true(cli_name_is_plain(four));
+	assert_false(cli_name_is_plain(tp_str(long_name)));
+}
+
 static void
 long_names_lose_their_middle(void **state)
 {
@@ -158,6 +184,7 @@ main(void)
 	    cmocka_unit_test(names_are_escaped),
 	    cmocka_unit_test(commands_of_ci_are_escaped),
 	    cmocka_unit_test(columns_are_those_of_a_terminal),
+	    cmocka_unit_test(heaps_of_marks_are_escaped),
 	    cmocka_unit_test(long_names_lose_their_middle),
 	    cmocka_unit_test(messages_keep_single_backslashes),
 	    cmocka_unit_test(numbers_and_sizes),

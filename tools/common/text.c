@@ -53,17 +53,6 @@ static const struct range wide[] = {
     {0x20000, 0x3fffd},
 };
 
-/* White space that is no control; runners of CI drop it before a command. */
-static const struct range blank[] = {
-    {0x20, 0x20},
-    {0xa0, 0xa0},
-    {0x1680, 0x1680},
-    {0x2000, 0x200a},
-    {0x202f, 0x202f},
-    {0x205f, 0x205f},
-    {0x3000, 0x3000},
-};
-
 static bool
 lies_in(const struct range *ranges, size_t n, uint32_t code)
 {
@@ -75,6 +64,31 @@ lies_in(const struct range *ranges, size_t n, uint32_t code)
 #define LIES_IN(ranges, code) \
 	lies_in((ranges), sizeof(ranges) / sizeof((ranges)[0]), (code))
 
+/*
+ * True for a mark that stands on nothing, or on so many that it would be drawn
+ * over other lines: no writing needs more. Marks take no column, so without
+ * this a name could be as long as it likes.
+ */
+#define MAX_MARKS 4
+
+static bool
+is_stray_mark(struct tp_str text, size_t at)
+{
+	for (size_t n = 0; n < MAX_MARKS && at > 0; n++) {
+		uint32_t code = 0;
+		size_t end = at;
+
+		do
+			at--;
+		while (at > 0 && end - at < 4 &&
+		       ((unsigned char)text.s[at] & 0xc0) == 0x80);
+		if (tp_utf8_decode(text.s + at, end - at, &code) != end - at ||
+		    !LIES_IN(combining, code))
+			return false;
+	}
+	return true;
+}
+
 static bool
 has(struct tp_str text, size_t at, struct tp_str what)
 {
@@ -84,23 +98,19 @@ has(struct tp_str text, size_t at, struct tp_str what)
 
 /*
  * True if the character there must not be printed as it is because CI systems
- * obey what they read: GitHub a line that begins with "::", it and Azure also
- * "##[" and "##vso[" anywhere in one.
+ * obey what they read: GitHub a line that begins with "::", after blanks, too
+ * (all but U+0020 are escaped), it and Azure also "##[" and "##vso[" anywhere
+ * in one.
  */
 static bool
 begins_command(struct tp_str text, size_t at)
 {
-	uint32_t code;
-	size_t len;
-
 	if (has(text, at, TP_STR("##[")) || has(text, at, TP_STR("##vso[")))
 		return true;
 	if (at > 0)
 		return false;
-	while (at < text.len &&
-	       (len = tp_utf8_decode(text.s + at, text.len - at, &code)) &&
-	       LIES_IN(blank, code))
-		at += len;
+	while (at < text.len && text.s[at] == ' ')
+		at++;
 	return has(text, at, TP_STR("::"));
 }
 
@@ -135,6 +145,7 @@ take_piece(struct tp_str text, size_t at, bool prose, char piece[PIECE_SIZE],
 	} else if (code >= 8 && code <= 13 && code != 11) {
 		snprintf(piece, PIECE_SIZE, "\\%c", letters[code - 7]);
 	} else if (tp_utf8_is_hidden(code) ||
+		   (LIES_IN(combining, code) && is_stray_mark(text, at)) ||
 		   ((at == 0 || code == '#') && begins_command(text, at))) {
 		put_number_escape(piece, code);
 	} else {

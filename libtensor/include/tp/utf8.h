@@ -25,7 +25,7 @@ TP_API size_t tp_utf8_decode(const char *s, size_t n, uint32_t *code);
 /*
  * True for a character that could deceive a reader or a terminal: controls,
  * marks that turn or isolate the direction of text, separators of lines, what
- * has no width and shows nothing, and what is no character at all.
+ * shows nothing (blanks, too, but for U+0020), and what is no character at all.
  */
 TP_API bool tp_utf8_is_hidden(uint32_t code);
 
