@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli_file.h - small files that a tool writes beside its main output */
+/* cli_file.h - texts that options name, and what is written beside the main
+ * output */
 #ifndef CLI_FILE_H
 #define CLI_FILE_H
 
+#include <stddef.h>
 #include <stdio.h>
+
+#include "tp/error.h"
+
+/*
+ * All of a text, and a NUL that is not counted, to be freed with free; "-" is
+ * standard input, and a pipe will do. TP_ELIMIT if there are more than max
+ * bytes, which is less than half of what a size_t can hold. On failure *text is
+ * NULL.
+ */
+TP_NODISCARD enum tp_status cli_read_file(
+    const char *path, size_t max, char **text, size_t *n, struct tp_err *err);
 
 /* Writes the content; returns 0 or an errno, but not of the stream. */
 typedef int cli_put_fn(FILE *out, void *ctx);

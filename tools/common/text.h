@@ -5,8 +5,8 @@
  * Nothing that came from a file is printed as it is. What tp_utf8_is_hidden
  * names, backslashes, and bytes that are not UTF-8 become \n, \t, \\, \xNN,
  * \uNNNN; so does a character of what a CI system would obey ("::" where a line
- * begins, "##["), and a combining mark without a letter or with too many. What is printed is one line and can be turned back into the
- * bytes.
+ * begins, "##["), and a combining mark without a letter or with too many. What
+ * is printed is one line and can be turned back into the bytes.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H

@@ -8,12 +8,13 @@
  */
 #include "diff.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tp/alloc.h"
 #include "tp/map.h"
+
+#include "cli_file.h"
 
 /* A file of pairs of names. */
 struct name_map {
@@ -32,47 +33,6 @@ static enum tp_status
 no_memory(struct tp_err *err)
 {
 	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "no memory for names");
-}
-
-/* The whole file, and a NUL. */
-static enum tp_status
-read_text(const char *path, char **out, size_t *len, struct tp_err *err)
-{
-	FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-	size_t cap = 4096, n = 0;
-	char *text, *grown;
-
-	if (!f)
-		return tp_fail_errno(err, TP_EIO, errno, "--map");
-	text = malloc(cap);
-	while (text) {
-		n += fread(text + n, 1, cap - n - 1, f);
-		if (n < cap - 1 || cap > MAP_MAX_BYTES)
-			break;
-		cap *= 2;
-		grown = realloc(text, cap);
-		if (!grown) {
-			free(text);
-			text = NULL;
-		}
-		text = grown;
-	}
-	errno = 0;
-	if (text && (ferror(f) || !feof(f))) {
-		free(text);
-		text = NULL;
-		tp_fail(err, cap > MAP_MAX_BYTES ? TP_ELIMIT : TP_EIO,
-		    TP_NO_OFFSET, "--map: the file cannot be read");
-	} else if (text) {
-		text[n] = '\0';
-		*len = n;
-		*out = text;
-	} else {
-		no_memory(err);
-	}
-	if (f != stdin)
-		fclose(f);
-	return text ? TP_OK : TP_EIO;
 }
 
 /* NAME-IN-A tab NAME-IN-B; without a tab, spaces divide. */
@@ -110,7 +70,8 @@ static enum tp_status
 map_read(struct name_map *m, const char *path, struct tp_err *err)
 {
 	size_t len = 0;
-	enum tp_status rc = read_text(path, &m->text, &len, err);
+	enum tp_status rc =
+	    cli_read_file(path, MAP_MAX_BYTES, &m->text, &len, err);
 
 	for (size_t at = 0; !rc && at < len;) {
 		char *line = m->text + at;

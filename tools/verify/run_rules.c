@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of a text file are short. */
-#define MAX_LINE 4096
+#include "cli_file.h"
+
+/* Longer than anyone writes. */
+#define MAX_SIZE ((size_t)1 << 24)
 
 typedef const char *parse_fn(
     struct run_rules *r, struct run_line *line, char *rest);
@@ -97,37 +99,47 @@ add_line(struct run_rules *r, struct run_line **lines, size_t *n, char *text,
 	return NULL;
 }
 
+/* One line, in which a NUL may stand for nothing. */
+static const char *
+take_line(struct run_rules *r, struct run_line **lines, size_t *n, char *line,
+    size_t len, parse_fn *parse)
+{
+	char *begin;
+
+	if (memchr(line, '\0', len))
+		return "the line has a NUL";
+	while (len > 0 && line[len - 1] == '\r')
+		len--;
+	line[len] = '\0';
+	begin = skip_blank(line);
+	return *begin && *begin != '#' ? add_line(r, lines, n, begin, parse)
+				       : NULL;
+}
+
 static bool
 read_lines(struct run_rules *r, const char *path, struct run_line **lines,
     size_t *n, parse_fn *parse)
 {
-	FILE *f = fopen(path, "r");
+	struct tp_err err = TP_ERR_INIT;
 	const char *wrong = NULL;
-	char text[MAX_LINE];
-	size_t number = 0;
+	size_t size, number = 0;
+	char *text;
 
-	if (!f) {
-		cli_message_about(path, "%s", strerror(errno));
+	if (cli_read_file(path, MAX_SIZE, &text, &size, &err)) {
+		cli_report(path, &err);
 		return false;
 	}
-	while (!wrong && fgets(text, sizeof(text), f)) {
-		size_t len = strcspn(text, "\r\n");
-		char *begin;
+	for (size_t at = 0; !wrong && at < size;) {
+		char *line = text + at, *end = memchr(line, '\n', size - at);
+		size_t len = end ? (size_t)(end - line) : size - at;
 
 		number++;
-		if (len == sizeof(text) - 1)
-			wrong = "the line is too long";
-		text[len] = '\0';
-		begin = skip_blank(text);
-		if (!wrong && *begin && *begin != '#')
-			wrong = add_line(r, lines, n, begin, parse);
+		at += len + 1;
+		wrong = take_line(r, lines, n, line, len, parse);
 	}
 	if (wrong)
 		cli_message_about(path, "line %zu: %s", number, wrong);
-	else if (ferror(f))
-		cli_message_about(path, "cannot be read");
-	wrong = wrong || ferror(f) ? "" : NULL;
-	fclose(f);
+	free(text);
 	return !wrong;
 }
 

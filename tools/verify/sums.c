@@ -2,7 +2,6 @@
 /* sums.c - the text of a manifest */
 #include "sums.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +9,12 @@
 #include "tp/alloc.h"
 #include "tp/utf8.h"
 
+#include "cli_file.h"
 #include "text.h"
 
 #define HEX_DIGITS ((size_t)2 * SHA256_SIZE)
 /* Longer than any manifest of the tensors that a reader accepts should be. */
-#define MAX_SIZE ((size_t)1 << 31)
+#define MAX_SIZE ((size_t)1 << 30)
 
 /*
  * ---- writing ----
@@ -181,41 +181,6 @@ no_memory(struct tp_err *err)
 	    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a manifest");
 }
 
-/* All of the file; NUL is put behind it. */
-static enum tp_status
-read_all(struct sums *s, const char *path, size_t *n, struct tp_err *err)
-{
-	FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-	enum tp_status rc = TP_OK;
-	size_t got = 1;
-
-	if (!f)
-		return tp_fail_errno(
-		    err, TP_EIO, errno, "the manifest cannot be opened");
-	for (*n = 0; !rc && got; *n += got) {
-		if (*n == s->size) {
-			size_t size = s->size ? s->size * 2 : 1 << 16;
-			char *grown =
-			    s->size < MAX_SIZE
-				? tp_mem_grow(NULL, s->text, s->size, size, 1)
-				: NULL;
-
-			if (!grown) {
-				rc = no_memory(err);
-				break;
-			}
-			s->text = grown;
-			s->size = size;
-		}
-		got = fread(s->text + *n, 1, s->size - *n, f);
-	}
-	if (!rc && ferror(f))
-		rc = tp_fail_errno(err, TP_EIO, errno, "reading the manifest");
-	if (f != stdin)
-		fclose(f);
-	return rc;
-}
-
 static enum tp_status
 take_tensor(
     struct sums *s, size_t line, const struct sum *sum, struct tp_err *err)
@@ -316,7 +281,7 @@ sums_read(struct sums *s, const char *path, struct tp_err *err)
 
 	*s = (struct sums){.text = NULL};
 	tp_map_init(&s->by_name, NULL);
-	rc = read_all(s, path, &n, err);
+	rc = cli_read_file(path, MAX_SIZE, &s->text, &n, err);
 	if (!rc)
 		rc = parse(s, n, err);
 	if (rc)
@@ -330,7 +295,6 @@ sums_release(struct sums *s)
 	tp_map_release(&s->by_name);
 	if (s->items)
 		tp_mem_free(NULL, s->items, s->cap, sizeof(*s->items));
-	if (s->text)
-		tp_mem_free(NULL, s->text, s->size, 1);
+	free(s->text);
 	*s = (struct sums){.text = NULL};
 }

@@ -34,8 +34,7 @@ void sums_put_whole(FILE *out, const uint8_t whole[SHA256_SIZE], size_t n);
 
 /* A manifest that was read. */
 struct sums {
-	char *text; /* the file, names unescaped in place */
-	size_t size;
+	char *text;	   /* the file, names unescaped in place */
 	struct sum *items; /* in the order of the file */
 	size_t n, cap;
 	struct tp_map by_name;
