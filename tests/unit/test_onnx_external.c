@@ -109,8 +109,6 @@ test_external_files(void **state)
 	assert_int_equal(open_external("dev", &err), TP_EFORMAT);
 	assert_int_equal(symlink("loop", temp_path(&test_dir, "loop")), 0);
 	assert_int_equal(open_external("loop", &err), TP_EIO);
-	assert_int_equal(symlink("/tmp", temp_path(&test_dir, "out")), 0);
-	assert_int_equal(open_external("out/x", &err), TP_EIO);
 	assert_int_equal(symlink("/etc", temp_path(&test_dir, "etc")), 0);
 	assert_int_equal(open_external("etc/passwd", &err), TP_EFORMAT);
 	assert_non_null(strstr(err.msg, "leaves the folder"));
@@ -118,6 +116,8 @@ test_external_files(void **state)
 	/* A folder whose name only begins like that of the model. */
 	snprintf(target, sizeof(target), "%sX", test_dir.path);
 	assert_int_equal(mkdir(target, 0700), 0);
+	assert_int_equal(symlink(target, temp_path(&test_dir, "out")), 0);
+	assert_int_equal(open_external("out/x", &err), TP_EIO);
 	snprintf(target, sizeof(target), "%sX/f", test_dir.path);
 	write_file(target, "1234", 4);
 	assert_int_equal(symlink(target, temp_path(&test_dir, "near")), 0);

@@ -60,7 +60,9 @@ void
 cli_start(void)
 {
 	keep_descriptors_open();
+	/* Where a file cannot grow, a write fails, and is told and cleaned up. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
 	cli_watch_maps();
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
