@@ -227,6 +227,7 @@ tpi_wire_skip(struct tpi_wire *w, uint64_t end, uint32_t number,
 				    MAX_GROUPS);
 			open[n_open++] = number;
 		} else if (type == TPI_WIRE_END_GROUP) {
+			/* cppcheck-suppress uninitvar ; n_open are set */
 			if (!n_open || open[n_open - 1] != number)
 				return tp_fail(err, TP_EFORMAT, w->pos,
 				    "end of a group %" PRIu32

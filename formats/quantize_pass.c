@@ -308,7 +308,7 @@ keep_blocks(struct tpi_pass *p, struct tp_err *err)
 		return rc;
 	n->handed_on->keeper = n;
 	p->scale = tp_storage_data_mut(n->kept);
-	p->zero = (int16_t *)(p->scale + n_groups);
+	p->zero = (void *)(p->scale + n_groups);
 	return TP_OK;
 }
 

@@ -192,7 +192,7 @@ get_scales(struct narrow_stream *s, struct tp_err *err)
 	if (!rc && tpi_narrow_by_chunk(n)) {
 		s->kept = tp_storage_ref(n->kept);
 		s->scale = tp_storage_data(s->kept);
-		s->zero = (const int16_t *)(s->scale + n->groups.n_groups);
+		s->zero = (const void *)(s->scale + n->groups.n_groups);
 	}
 	return rc;
 }

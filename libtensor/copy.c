@@ -198,12 +198,12 @@ advance(struct walk *w, unsigned axis, int64_t n)
 {
 	w->index[axis] += n;
 	w->at += n * w->strides[axis];
-	while (axis > 0 && w->index[axis] == w->sizes[axis]) {
+	/* cppcheck-suppress arrayIndexOutOfBoundsCond ; axis only falls */
+	for (; axis > 0 && w->index[axis] == w->sizes[axis]; axis--) {
 		w->at -= w->sizes[axis] * w->strides[axis];
 		w->index[axis] = 0;
-		axis--;
-		w->index[axis]++;
-		w->at += w->strides[axis];
+		w->index[axis - 1]++;
+		w->at += w->strides[axis - 1];
 	}
 }
 

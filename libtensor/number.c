@@ -357,9 +357,9 @@ encode_FLOAT(struct tpi_number x, unsigned bits, const struct float_format *f,
 TP_DTYPES(DEFINE)
 
 #define ROW_BOOL(ID, row) [TP_DTYPE_##ID] = row##_##ID,
-#define ROW_UINT ROW_BOOL
-#define ROW_INT ROW_BOOL
-#define ROW_FLOAT ROW_BOOL
+#define ROW_UINT(ID, row) ROW_BOOL(ID, row)
+#define ROW_INT(ID, row) ROW_BOOL(ID, row)
+#define ROW_FLOAT(ID, row) ROW_BOOL(ID, row)
 #define ROW_COMPLEX(ID, row)
 #define ROW_STRING(ID, row)
 #define DECODER(ID, name, bits, kind) ROW_##kind(ID, decode_row)

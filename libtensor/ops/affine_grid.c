@@ -101,6 +101,7 @@ coordinate(const struct affine *a, uint64_t at)
 		    (int64_t)(at % (uint64_t)a->sizes[2 + d]), a->sizes[2 + d]);
 	row = a->theta + (at * rank + k) * (rank + 1);
 	for (unsigned j = 0; j < rank; j++)
+		/* cppcheck-suppress uninitvar ; set by the loop above */
 		sum += row[j] * position[j];
 	return sum + row[rank];
 }

@@ -35,8 +35,8 @@ whole_numbers(const struct tpi_call *c, enum tp_dtype dtype, const void *data,
 	for (size_t i = 0; i < list->n; i++) {
 		double x = tp_load_f64(dtype, data, i);
 
-		/* cppcheck-suppress incorrectLogicOperator ; it reads hexadecimal as 0 */
-	if (!(x > -0x1p63 && x < 0x1p63))
+		/* cppcheck-suppress incorrectLogicOperator ; hex is 0 */
+		if (!(x > -0x1p63 && x < 0x1p63))
 			return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 			    "%s: %g is no index", c->op->onnx, x);
 		list->at[i] = (int64_t)x;

@@ -80,7 +80,7 @@ static enum tp_status
 find_borders(
     const struct tpi_call *c, struct border *borders, struct tp_err *err)
 {
-	unsigned axes[TP_MAX_RANK];
+	unsigned axes[TP_MAX_RANK] = {0};
 	const char *name = c->op->since == 1 ? "paddings" : "pads";
 	struct tpi_indices pads;
 	size_t n = 0;

@@ -12,7 +12,6 @@
  */
 #include "rnn.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -180,20 +179,18 @@ make_room(const struct tpi_call *c, struct tpi_rnn_layer *l, struct tp_err *err)
 	return TP_OK;
 }
 
-/* Row `at` of n numbers, of a tensor that may be absent. */
+/* Row `at` of n numbers. */
 static double *
 row_of(const struct tp_tensor *t, uint64_t at, size_t n)
 {
-	return t ? (double *)(void *)tpi_tensor_address(t) + at * n : NULL;
+	return (double *)(void *)tpi_tensor_address(t) + at * n;
 }
 
 static void
 begin_state(const struct tp_tensor *given, uint64_t at, double *s, size_t n)
 {
-	const double *from = row_of(given, at, n);
-
-	if (from)
-		memcpy(s, from, n * sizeof(*s));
+	if (given)
+		memcpy(s, row_of(given, at, n), n * sizeof(*s));
 	else
 		memset(s, 0, n * sizeof(*s));
 }
@@ -215,7 +212,6 @@ run_sequence(void *ctx, size_t part)
 	    .spare = room + l->cell->n_gates * n,
 	};
 
-	assert(s.h && s.c && l->y);
 	if (l->lens)
 		end = (size_t)((const int64_t *)tp_tensor_data(l->lens))[b];
 	begin_state(l->doubles[TPI_RNN_INITIAL_H], part, s.h, n);

@@ -44,6 +44,7 @@ tpi_log_softmax_row(double *e, size_t n)
 		e[i] -= largest;
 		sum += exp(e[i]);
 	}
+	/* cppcheck-suppress invalidFunctionArg ; n is 0 when it is 0 */
 	sum = log(sum);
 	for (size_t i = 0; i < n; i++)
 		e[i] -= sum;

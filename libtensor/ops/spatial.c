@@ -250,6 +250,7 @@ tpi_windows_tap_rows(const struct tpi_windows *w, int64_t output_row,
 		}
 		fn(ctx, input_row, tap_row);
 		for (d = outer; d > 0; d--) {
+			/* cppcheck-suppress uninitvar ; all outer are set */
 			if (++k[d - 1] < taps[d - 1].end)
 				break;
 			k[d - 1] = taps[d - 1].first;

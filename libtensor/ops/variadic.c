@@ -75,6 +75,7 @@ add_chunk(void *ctx, uint64_t from, size_t n)
 		const struct tp_strided *t = &s->terms[k].x;
 
 		tpi_load_doubles(t->dtype, tpi_chunk_read(t, from, n, &room), n,
+		    /* cppcheck-suppress legacyUninitvar ; it sets them */
 		    k ? x : sum);
 		for (size_t i = 0; k && i < n; i++)
 			sum[i] += x[i];

@@ -205,6 +205,25 @@ END
 	sum 'tests.*.fact.*'
 }
 
+static_analysis() {
+	local name
+
+	cat <<'END'
+
+## Static analysis
+
+`./dev analyze` (GCC's `-fanalyzer`) and `./dev lint` (cppcheck, clang-tidy) read the libraries and
+tools. Each exception is a place with its reason: beside it, or in `tests/support/analyze.not`.
+*Too complex* are functions, or files, that the analyzer leaves halfway.
+END
+	head_row analyzer files findings exceptions 'too complex'
+	for name in fanalyzer cppcheck clang-tidy; do
+		row "$name" "@static.$name.files" "@static.$name.findings" \
+		    "@static.$name.exceptions" \
+		    "$([ "$name" != fanalyzer ] || echo @static.fanalyzer.too_complex)"
+	done
+}
+
 coverage() {
 	local key
 
@@ -244,6 +263,7 @@ Figures of the last runs of the commands named below, put together by `./dev rel
 here is typed by hand.
 END
 tests
+static_analysis
 fuzzing
 coverage
 bad_inputs
