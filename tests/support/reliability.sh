@@ -194,12 +194,20 @@ tests() {
 ## Tests
 
 `./dev test`, `./dev asan` (address and undefined-behaviour sanitizers), `./dev tsan` (thread
-sanitizer, what starts threads).
+sanitizer, what starts threads), `./dev valgrind` (memcheck: unit tests with replays of fuzzing, and
+tests of the command line; `tests/support/valgrind.not` says what is left out, and why).
 END
-	head_row tests run failures skipped
+	head_row tests run failures skipped 'left out' programs \
+	    'of which with findings'
 	for preset in dev asan tsan; do
 		row "$preset" "@tests.$preset.tests" "@tests.$preset.failures" \
-		    "@tests.$preset.skipped"
+		    "@tests.$preset.skipped" '' '' ''
+	done
+	for preset in valgrind.unit valgrind.cli; do
+		row "${preset/./ }" "@tests.$preset.tests" \
+		    "@tests.$preset.failures" "@tests.$preset.skipped" \
+		    "@tests.$preset.not_run" "@tests.$preset.programs" \
+		    "@tests.$preset.findings"
 	done
 	# Facts of tests under sanitizers are those of the dev build once more.
 	sum 'tests.*.fact.*'
