@@ -82,6 +82,10 @@ struct tp_reader *fuzz_open(
 #define FUZZ_TENSOR_BYTES ((uint64_t)1 << 20)
 void fuzz_walk(struct tp_reader *r);
 
+/* False if this machine's indices are too short for an axis: no tensor holds
+ * it. */
+bool fuzz_is_countable(const struct tp_entry *e);
+
 /*
  * Transfer a model, if no more than 4 * FUZZ_TENSOR_BYTES are to be written;
  * then what was written must be what was planned. The plan is to be freed in

@@ -183,7 +183,8 @@ check_pair(const struct direction *d, size_t i)
 		MUST(item->status != VERDICT_EQUAL);
 	if (!p->has_figures || a->quant || b->quant ||
 	    a->nbytes > FUZZ_TENSOR_BYTES || b->nbytes > FUZZ_TENSOR_BYTES ||
-	    is_wide(da) != is_wide(db))
+	    is_wide(da) != is_wide(db) || !fuzz_is_countable(a) ||
+	    !fuzz_is_countable(b))
 		return;
 	x = elements(d->d.r[0], p->entry[0]);
 	y = elements(d->d.r[1], p->entry[1]);
