@@ -208,9 +208,9 @@ static enum tp_status
 size_chunk(struct widen_stream *s, struct tp_err *err)
 {
 	const struct tp_quant_groups *g = &s->w->groups;
-	uint64_t elems;
+	uint64_t elems, all = s->w->codes->n_elems;
 
-	s->max = CHUNK;
+	s->max = all < CHUNK ? (size_t)all : CHUNK;
 	s->n_groups = (size_t)g->n_groups;
 	if (s->w->info.per != TP_PER_BLOCK)
 		return TP_OK;
@@ -222,7 +222,8 @@ size_chunk(struct widen_stream *s, struct tp_err *err)
 		    "memory allowed",
 		    TP_BRIEF(s->w->codes->name));
 	s->n_blocks = elems < CHUNK ? CHUNK / elems : 1;
-	s->max = elems < CHUNK ? CHUNK : (size_t)elems;
+	if (elems > CHUNK)
+		s->max = (size_t)elems;
 	if (s->n_blocks * g->inner < s->n_groups)
 		s->n_groups = (size_t)(s->n_blocks * g->inner);
 	return TP_OK;

@@ -84,7 +84,7 @@ suits(const struct tpi_encoder *e, const struct tpi_walk *w, bool measures)
 	bool tries = n->recipe.calibrate == TP_CALIBRATE_MSE;
 
 	return e->n && e->n->e->dtype == n->e->dtype &&
-	       e->n->recipe.scheme == n->recipe.scheme && e->c.max == w->max &&
+	       e->n->recipe.scheme == n->recipe.scheme && e->c.max >= w->max &&
 	       e->measures == measures && e->fits == w->whole_groups &&
 	       (!e->fits || (e->fit.n_groups >= tpi_walk_max_groups(w) &&
 				(e->fit.n_tries > 0) == tries));

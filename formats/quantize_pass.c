@@ -39,7 +39,7 @@ struct tpi_pass {
 	float *scale;
 	int16_t *zero;
 	/* Elements of a piece whose end is in a chunk to come. */
-	size_t filled;
+	size_t piece, filled; /* room, and how much of it */
 	float *before, *after;
 	/* Where codes go, if they go anywhere. */
 	struct target {
@@ -188,21 +188,39 @@ count_workers(const struct tpi_pass *p, unsigned n_threads)
 	return n ? (unsigned)n : 1;
 }
 
+static void
+release_pieces(struct tpi_pass *p)
+{
+	tp_mem_free(p->alloc, p->before, p->piece, sizeof(float));
+	tp_mem_free(p->alloc, p->after, p->piece, sizeof(float));
+}
+
+/* Room for a piece that is collected; a small tensor is less than one. */
+static bool
+get_pieces(struct tpi_pass *p)
+{
+	uint64_t all = p->n->e->n_elems;
+	size_t piece = all < CHUNK ? (size_t)all : CHUNK;
+
+	if (p->before && p->after && p->piece >= piece)
+		return true;
+	release_pieces(p);
+	p->piece = piece;
+	p->before = tp_mem_array(p->alloc, piece, sizeof(float));
+	p->after = tp_mem_array(p->alloc, piece, sizeof(float));
+	return p->before && p->after;
+}
+
 static enum tp_status
 open_pass(struct tpi_pass *p, unsigned n_threads, struct tp_err *err)
 {
-	const struct tp_alloc *alloc = p->n->alloc;
 	bool by_row = p->item && tpi_narrow_by_row(p->n);
 	enum tp_status rc = tpi_walk_open(&p->w, p->n, by_row, err);
 
 	if (rc)
 		return rc;
-	if (p->item && !p->before) {
-		p->before = tp_mem_array(alloc, CHUNK, sizeof(float));
-		p->after = tp_mem_array(alloc, CHUNK, sizeof(float));
-		if (!p->before || !p->after)
-			return no_memory(err);
-	}
+	if (p->item && !get_pieces(p))
+		return no_memory(err);
 	p->n_workers = count_workers(p, n_threads);
 	for (unsigned i = 0; !rc && i < p->n_workers; i++)
 		rc = tpi_encoder_init(
@@ -217,8 +235,7 @@ tpi_pass_free(struct tpi_pass *p)
 		return;
 	for (unsigned i = 0; i < MAX_WORKERS; i++)
 		tpi_encoder_release(&p->encoders[i]);
-	tp_mem_free(p->alloc, p->before, CHUNK, sizeof(float));
-	tp_mem_free(p->alloc, p->after, CHUNK, sizeof(float));
+	release_pieces(p);
 	tp_mem_free(p->alloc, p, 1, sizeof(*p));
 }
 

@@ -181,9 +181,11 @@ static enum tp_status
 get_scales(struct narrow_stream *s, struct tp_err *err)
 {
 	const struct tpi_narrow *n = s->n;
+	uint64_t all =
+	    s->part == TPI_CODES ? n->e->n_elems : n->groups.n_groups;
 	enum tp_status rc;
 
-	s->max = TP_COMPARE_CHUNK;
+	s->max = all < TP_COMPARE_CHUNK ? (size_t)all : TP_COMPARE_CHUNK;
 	if (tpi_narrow_by_chunk(n) && (s->part == TPI_CODES || !n->kept))
 		return get_walk(s, err);
 	rc = tpi_measure_now(s->n, s->n_threads, err);

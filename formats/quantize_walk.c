@@ -67,15 +67,15 @@ divide_up(uint64_t n, uint64_t by)
 	return n / by + (n % by ? 1 : 0);
 }
 
-/* How much is a chunk? */
+/* How much is a chunk? Of a small tensor never more than all. */
 static enum tp_status
 size_chunk(struct tpi_walk *w, struct tp_err *err)
 {
 	const struct tp_quant_groups *g = &w->n->groups;
-	uint64_t elems = elems_of_block(g);
+	uint64_t elems = elems_of_block(g), all = w->n->e->n_elems;
 
-	w->max = CHUNK;
-	w->n_chunks = divide_up(w->n->e->n_elems, CHUNK);
+	w->max = all < CHUNK ? (size_t)all : CHUNK;
+	w->n_chunks = divide_up(all, CHUNK);
 	if (!w->whole_groups)
 		return TP_OK;
 	if (elems > most_elems(w->n))
@@ -86,7 +86,8 @@ size_chunk(struct tpi_walk *w, struct tp_err *err)
 		    TP_BRIEF(w->n->e->name), elems);
 	w->blocks = elems && elems < CHUNK ? CHUNK / elems : 1;
 	w->n_chunks = divide_up(count_blocks(w), w->blocks);
-	w->max = elems < CHUNK ? CHUNK : (size_t)elems;
+	if (elems > CHUNK)
+		w->max = (size_t)elems;
 	return TP_OK;
 }
 
