@@ -147,8 +147,7 @@ open_target(struct tpi_part *p, struct tp_err *err)
 	if (exists && S_ISDIR(st.st_mode))
 		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "is a folder");
 	if (exists && S_ISREG(st.st_mode) && !p->force)
-		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET,
-		    "exists already; --force replaces it");
+		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "exists already");
 
 	/* A device or a pipe is written to at the commit, never renamed over.
 	 */
@@ -330,8 +329,8 @@ take_name(struct tpi_part *p, struct tp_err *err)
 			return TP_OK;
 		}
 		if (errno == EEXIST || !access(p->path, F_OK))
-			return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET,
-			    "exists by now; --force replaces it");
+			return tp_fail(
+			    err, TP_EOUTPUT, TP_NO_OFFSET, "exists by now");
 	}
 	if (rename(p->name, p->path))
 		return tp_fail_errno(

@@ -30,9 +30,7 @@ static enum tp_status
 end_dump(const struct run_model *m, struct run_settings *s, struct run_job *job,
     struct tp_err *err)
 {
-	struct tp_err why = TP_ERR_INIT;
 	char path[4096];
-	enum tp_status rc;
 
 	if (mkdir(s->dump, 0777) && errno != EEXIST)
 		return tp_fail_errno(err, TP_EOUTPUT, errno, "%.200s", s->dump);
@@ -40,9 +38,7 @@ end_dump(const struct run_model *m, struct run_settings *s, struct run_job *job,
 		s->n_dumps++) >= (int)sizeof(path))
 		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET,
 		    "the name of the folder is too long");
-	rc = run_spool_write(job->watch.spool, path, m->path, &why);
-	return rc ? tp_fail(err, rc, why.offset, "%.200s: %s", path, why.msg)
-		  : TP_OK;
+	return run_spool_write(job->watch.spool, path, m->path, err);
 }
 
 static enum tp_status

@@ -409,8 +409,8 @@ put_storages(const struct run_spool *s, const char *data, struct output *o,
 	return rc ? rc : tp_writer_commit(o->writer, err);
 }
 
-enum tp_status
-run_spool_write(struct run_spool *s, const char *path, const char *model,
+static enum tp_status
+write_all(struct run_spool *s, const char *path, const char *model,
     struct tp_err *err)
 {
 	const struct tp_create_options options = {.format = "native"};
@@ -437,4 +437,15 @@ run_spool_write(struct run_spool *s, const char *path, const char *model,
 	if (data)
 		munmap(data, (size_t)s->size);
 	return rc;
+}
+
+enum tp_status
+run_spool_write(struct run_spool *s, const char *path, const char *model,
+    struct tp_err *err)
+{
+	struct tp_err why = TP_ERR_INIT;
+	enum tp_status rc = write_all(s, path, model, &why);
+
+	return rc ? tp_fail(err, rc, why.offset, "%.200s: %s", path, why.msg)
+		  : TP_OK;
 }

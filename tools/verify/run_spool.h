@@ -31,7 +31,10 @@ enum tp_status run_spool_add(struct run_spool *s, struct tp_str name,
 enum tp_status run_spool_next(struct run_spool *s, struct tp_str name,
     struct tp_str *kept, struct tp_value *out, struct tp_err *err);
 
-/* All of them as a file in the native format, which must not be there yet. */
+/*
+ * All of them as a file in the native format, which must not be there yet; a
+ * message names it.
+ */
 enum tp_status run_spool_write(struct run_spool *s, const char *path,
     const char *model, struct tp_err *err);
 
