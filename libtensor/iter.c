@@ -9,6 +9,7 @@
 #include "tp/broadcast.h"
 #include "tp/dtype.h"
 
+#include "share.h"
 #include "tensor.h"
 
 #include "banned.h"
@@ -269,14 +270,12 @@ void
 tp_iter_part(const struct tp_iter *it, size_t k, size_t n, struct tp_iter *part)
 {
 	uint64_t size = (uint64_t)it->sizes[0];
-	uint64_t share = size / n, extra = size % n;
-	/* The first `extra` parts have one more. */
-	uint64_t from = share * k + (k < extra ? k : extra);
-	uint64_t count = share + (k < extra);
+	struct tpi_share mine = tpi_share(size, n, k);
+	uint64_t count = mine.end - mine.from;
 
 	*part = *it;
 	for (unsigned j = 0; j < it->n_operands; j++)
-		part->data[j] += (int64_t)from * it->steps[j][0];
+		part->data[j] += (int64_t)mine.from * it->steps[j][0];
 	part->sizes[0] = (int64_t)count;
 	part->n_elems = size ? it->n_elems / size * count : 0;
 }

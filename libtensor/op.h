@@ -12,6 +12,8 @@
 #include "tp/op.h"
 #include "tp/shape.h"
 
+#include "share.h"
+
 /* Shape and dtype of an output. */
 struct tpi_info {
 	enum tp_dtype dtype;
@@ -194,7 +196,10 @@ enum tp_status tpi_op_doubles(const struct tpi_call *c,
  */
 void *tpi_op_scratch(const struct tpi_call *c, size_t n, size_t size);
 
-/* Parts for work of that size: 1 when it is not worth a thread. */
+/*
+ * Parts for work of that size: 1 when it is not worth a thread. tpi_share tells
+ * what each has to do.
+ */
 size_t tpi_op_parts(const struct tpi_call *c, uint64_t work, uint64_t most);
 
 /*

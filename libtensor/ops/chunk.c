@@ -24,13 +24,10 @@ static void
 run_part(void *ctx, size_t k)
 {
 	const struct chunks *s = ctx;
-	uint64_t each = s->n_chunks / s->n_parts,
-		 rest = s->n_chunks % s->n_parts;
-	uint64_t from = k * each + (k < rest ? k : rest);
-	uint64_t to = from + each + (k < rest);
+	struct tpi_share mine = tpi_share(s->n_chunks, s->n_parts, k);
 
-	for (uint64_t at = from * TPI_CHUNK;
-	     at < to * TPI_CHUNK && at < s->n_elems; at += TPI_CHUNK) {
+	for (uint64_t at = mine.from * TPI_CHUNK;
+	     at < mine.end * TPI_CHUNK && at < s->n_elems; at += TPI_CHUNK) {
 		uint64_t left = s->n_elems - at;
 
 		s->fn(s->ctx, at, left < TPI_CHUNK ? (size_t)left : TPI_CHUNK);

@@ -206,12 +206,12 @@ convolve_part(void *ctx, size_t part)
 {
 	const struct depthwise *d = ctx;
 	struct plane p = {.d = d, .sums = d->scratch + part * d->n_scratch};
-	int64_t share = d->n_planes / (int64_t)d->n_parts + 1;
-	int64_t from = (int64_t)part * share;
+	struct tpi_share mine =
+	    tpi_share((uint64_t)d->n_planes, d->n_parts, part);
 
 	p.taps = p.sums + across(d->v)->output + STEP;
 	p.kept = p.taps + d->v->n_taps;
-	for (int64_t i = from; i < from + share && i < d->n_planes; i++)
+	for (int64_t i = (int64_t)mine.from; i < (int64_t)mine.end; i++)
 		convolve_plane(&p, i);
 }
 

@@ -140,10 +140,9 @@ loop_part(void *ctx, size_t part)
 	    .n_in = c->n_in,
 	    .size = tp_dtype_bits(dtype) / 8,
 	    .at = l->addresses + part * c->n_in};
-	uint64_t n = c->out[0]->n_elems, share = n / l->n_parts + 1;
-	uint64_t from = part * share;
+	struct tpi_share mine = tpi_share(c->out[0]->n_elems, l->n_parts, part);
 
-	for (uint64_t i = from; i < from + share && i < n; i++) {
+	for (uint64_t i = mine.from; i < mine.end; i++) {
 		uint64_t rest = i;
 
 		for (size_t k = 0; k < c->n_in; k++)

@@ -177,9 +177,9 @@ gather_rows(void *ctx, size_t k)
 {
 	const struct gathering *g = ctx;
 	int64_t *offsets = g->offsets + k * g->e->row;
+	struct tpi_share mine = tpi_share(g->e->n_rows, g->n_parts, k);
 
-	for (uint64_t r = g->e->n_rows * k / g->n_parts;
-	     r < g->e->n_rows * (k + 1) / g->n_parts; r++) {
+	for (uint64_t r = mine.from; r < mine.end; r++) {
 		tpi_elements_row(g->e, r, offsets);
 		tpi_take(g->dst + r * g->e->row * g->size, g->src, offsets,
 		    g->size, (size_t)g->e->row, NULL);

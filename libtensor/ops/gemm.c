@@ -262,19 +262,16 @@ multiply_part(void *ctx, size_t k)
 {
 	const struct products *all = ctx;
 	struct tpi_gemm g = *all->shape;
-	uint64_t share = all->n_tiles / all->n_parts;
-	uint64_t extra = all->n_tiles % all->n_parts;
-	uint64_t from = share * k + (k < extra ? k : extra);
-	uint64_t to = from + share + (k < extra);
+	struct tpi_share mine = tpi_share(all->n_tiles, all->n_parts, k);
 	uint64_t a_product = all->n_across * all->n_down;
 	double *scratch = all->scratch + k * all->n_scratch;
 
-	for (uint64_t t = from; t < to; t++) {
+	for (uint64_t t = mine.from; t < mine.end; t++) {
 		uint64_t tile = t % a_product;
 		size_t i, j;
 
 		g.product = t / a_product;
-		if (all->each && (t == from || tile == 0))
+		if (all->each && (t == mine.from || tile == 0))
 			all->each(g.ctx, g.product, &g);
 		i = (size_t)(tile % all->n_down) * TILE;
 		j = (size_t)(tile / all->n_down) * NC;

@@ -218,12 +218,11 @@ static void
 sample_part(void *ctx, size_t part)
 {
 	const struct sample *s = ctx;
-	size_t n_points = s->n_images * s->y_plane;
-	size_t each = n_points / s->n_parts, rest = n_points % s->n_parts;
-	size_t from = part * each + (part < rest ? part : rest);
+	struct tpi_share mine =
+	    tpi_share(s->n_images * s->y_plane, s->n_parts, part);
 	struct point p;
 
-	for (size_t k = from; k < from + each + (part < rest); k++) {
+	for (size_t k = (size_t)mine.from; k < mine.end; k++) {
 		size_t image = k / s->y_plane, o = k % s->y_plane;
 		size_t x = image * s->n_planes * s->x_plane;
 		size_t y = image * s->n_planes * s->y_plane + o;

@@ -137,8 +137,8 @@ static void
 pack_part(void *ctx, size_t k)
 {
 	const struct move *m = ctx;
-	uint64_t from = m->n_rows * k / m->n_parts * m->row;
-	uint64_t to = m->n_rows * (k + 1) / m->n_parts * m->row;
+	struct tpi_share mine = tpi_share(m->n_rows, m->n_parts, k);
+	uint64_t from = mine.from * m->row, to = mine.end * m->row;
 	size_t size = tp_dtype_bits(m->from.dtype) / 8;
 
 	tp_gather(

@@ -158,16 +158,14 @@ copy_part(void *ctx, size_t k)
 {
 	const struct pick *p = ctx;
 	uint64_t last = (uint64_t)p->axes[p->rank - 1].size;
-	uint64_t share = p->n_units / p->n_parts,
-		 rest = p->n_units % p->n_parts;
-	uint64_t at = share * k + (k < rest ? k : rest);
-	uint64_t end = at + share + (k < rest);
+	struct tpi_share mine = tpi_share(p->n_units, p->n_parts, k);
+	uint64_t at = mine.from;
 
-	while (at < end) {
+	while (at < mine.end) {
 		uint64_t from = at % last, n = last - from;
 
-		if (n > end - at)
-			n = end - at;
+		if (n > mine.end - at)
+			n = mine.end - at;
 		copy_row(p, at / last, (int64_t)from, (int64_t)(from + n));
 		at += n;
 	}

@@ -166,11 +166,11 @@ pool_part(void *ctx, size_t k)
 {
 	const struct pool *p = ctx;
 	int64_t width = p->w.axis[p->w.rank - 1].output;
-	int64_t n = p->n_planes * p->n_rows * p->n_blocks;
-	int64_t share = n / (int64_t)p->n_parts + 1, from = (int64_t)k * share;
+	uint64_t n = (uint64_t)(p->n_planes * p->n_rows * p->n_blocks);
+	struct tpi_share mine = tpi_share(n, p->n_parts, k);
 	struct pool_block b = {.pool = p};
 
-	for (int64_t i = from; i < from + share && i < n; i++) {
+	for (int64_t i = (int64_t)mine.from; i < (int64_t)mine.end; i++) {
 		b.plane = i / p->n_blocks / p->n_rows;
 		b.row = i / p->n_blocks % p->n_rows;
 		b.from = i % p->n_blocks * BLOCK;

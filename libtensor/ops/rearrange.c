@@ -177,9 +177,9 @@ copy_triangle(void *ctx, size_t part)
 {
 	const struct triangle *t = ctx;
 	size_t row = (size_t)t->n_columns * t->size;
+	struct tpi_share mine = tpi_share(t->n_all, t->n_parts, part);
 
-	for (uint64_t r = t->n_all * part / t->n_parts;
-	     r < t->n_all * (part + 1) / t->n_parts; r++) {
+	for (uint64_t r = mine.from; r < mine.end; r++) {
 		int64_t at = (int64_t)(r % (uint64_t)t->n_rows) + t->k;
 		char *dst = t->dst + r * row;
 		size_t cut = 0, keep, end;

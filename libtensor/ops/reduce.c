@@ -151,11 +151,9 @@ static void
 reduce_part(void *ctx, size_t k)
 {
 	const struct reduction *r = ctx;
-	uint64_t share = r->n_outputs / r->n_parts;
-	uint64_t extra = r->n_outputs % r->n_parts;
-	uint64_t from = share * k + (k < extra ? k : extra);
+	struct tpi_share mine = tpi_share(r->n_outputs, r->n_parts, k);
 
-	reduce_range(r, from, from + share + (k < extra));
+	reduce_range(r, mine.from, mine.end);
 }
 
 static enum tp_status

@@ -220,11 +220,10 @@ static void
 blend_part(void *ctx, size_t part)
 {
 	const struct pass *p = ctx;
-	size_t each = p->n_rows / p->n_parts, rest = p->n_rows % p->n_parts;
-	size_t from = part * each + (part < rest ? part : rest);
+	struct tpi_share mine = tpi_share(p->n_rows, p->n_parts, part);
 
-	for (size_t row = from; row < from + each + (part < rest); row++)
-		blend_row(p, row);
+	for (uint64_t row = mine.from; row < mine.end; row++)
+		blend_row(p, (size_t)row);
 }
 
 /* Elements of t before axis d, and behind it. */

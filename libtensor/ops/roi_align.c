@@ -174,11 +174,10 @@ static void
 align_part(void *ctx, size_t part)
 {
 	const struct roi_align *r = ctx;
-	size_t each = r->n_rois / r->n_parts, rest = r->n_rois % r->n_parts;
-	size_t from = part * each + (part < rest ? part : rest);
+	struct tpi_share mine = tpi_share(r->n_rois, r->n_parts, part);
 
-	for (size_t k = from; k < from + each + (part < rest); k++)
-		align_region(r, k);
+	for (uint64_t k = mine.from; k < mine.end; k++)
+		align_region(r, (size_t)k);
 }
 
 /* In opset 10 regions had whole elements. */

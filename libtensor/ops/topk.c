@@ -104,9 +104,9 @@ static void
 search_part(void *ctx, size_t part)
 {
 	const struct search *s = ctx;
+	struct tpi_share mine = tpi_share(s->n_lanes, s->n_parts, part);
 
-	for (uint64_t lane = s->n_lanes * part / s->n_parts;
-	     lane < s->n_lanes * (part + 1) / s->n_parts; lane++)
+	for (uint64_t lane = mine.from; lane < mine.end; lane++)
 		search_lane(s, lane, s->heaps + part * s->k);
 }
 
