@@ -29,6 +29,12 @@ enum tp_status tpi_batch_wrap(struct tp_tensor *value, uint64_t level,
 /* Another handle on a wrapper. */
 enum tp_status tpi_batch_alias(
     const struct tp_tensor *t, struct tp_tensor **out, struct tp_err *err);
+/*
+ * Input k with axes of size 1 behind the batch, so that examples have that
+ * rank; a step of c.
+ */
+const struct tp_tensor *tpi_batch_align(struct tpi_calc *c,
+    const struct tpi_batch_call *b, unsigned k, unsigned rank);
 /* Called by tp_tensor_free. */
 void tpi_batch_drop(struct tp_tensor *t);
 

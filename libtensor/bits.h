@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bits.h - floats as the bits they are, and back */
+/* bits.h - floats as the bits they are, and back; f16 as the bits of f32 */
 #ifndef TPI_BITS_H
 #define TPI_BITS_H
 
@@ -42,6 +42,20 @@ tpi_f64_of(uint64_t bits)
 
 	memcpy(&x, &bits, sizeof(x));
 	return x;
+}
+
+/* A subnormal f16 becomes 2^-14 plus itself, then 2^-14 is taken away. */
+TPI_INLINE uint32_t
+tpi_widen_f16(uint16_t code)
+{
+	const uint32_t lowest = UINT32_C(113) << 23;
+	uint32_t abs = code & 0x7fff;
+	uint32_t moved = abs << 13, normal, small;
+
+	normal = moved + (UINT32_C(112) << 23);
+	normal += abs >= 0x7c00 ? UINT32_C(112) << 23 : 0;
+	small = tpi_f32_bits(tpi_f32_of(moved + lowest) - tpi_f32_of(lowest));
+	return (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16;
 }
 
 #endif

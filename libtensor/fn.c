@@ -30,6 +30,15 @@ tpi_run_op(const char *onnx, const struct tp_attr *attrs, size_t n_attrs,
 }
 
 enum tp_status
+tpi_forward_op(const struct tpi_fn *fn, const struct tpi_args *args,
+    const struct tp_tensor *const *in, unsigned n_in, struct tp_tensor *into,
+    struct tp_tensor **out, struct tp_err *err)
+{
+	(void)args;
+	return tpi_run_op(fn->onnx, NULL, 0, in, n_in, into, out, err);
+}
+
+enum tp_status
 tpi_apply(const struct tpi_fn *fn, const struct tpi_args *args,
     const struct tp_tensor *const *in, unsigned n_in, struct tp_tensor *into,
     struct tp_tensor **out, struct tp_err *err)

@@ -18,8 +18,6 @@
 
 #define TPI_FN_INPUTS 3
 
-struct tpi_calc;
-
 /* Arguments that are not tensors; each function uses some of them. */
 struct tpi_args {
 	int axis;
@@ -89,9 +87,18 @@ enum tp_status tpi_run_op(const char *onnx, const struct tp_attr *attrs,
     size_t n_attrs, const struct tp_tensor *const *in, unsigned n_in,
     struct tp_tensor *into, struct tp_tensor **out, struct tp_err *err);
 
-/* Input k with axes of size 1 behind the batch, so that examples have rank. */
-const struct tp_tensor *tpi_batch_align(struct tpi_calc *c,
-    const struct tpi_batch_call *b, unsigned k, unsigned rank);
+/* forward of what is just an operator, without attributes. */
+tpi_forward_fn tpi_forward_op;
+
+#define TPI_FN(op, onnx_name, forwards, batches, ...) \
+	const struct tpi_fn tpi_fn_##op = {           \
+	    .name = #op,                              \
+	    .onnx = onnx_name,                        \
+	    .forward = forwards,                      \
+	    .backward = back_##op,                    \
+	    .batch = batches,                         \
+	    .saves = {__VA_ARGS__},                   \
+	}
 
 /* A value that a gradient needs, and the version it had. */
 struct tpi_saved {

@@ -2,26 +2,15 @@
 /* fn_elementwise.c - exp … pow: gradients, and batches */
 #include "fn.h"
 
-#include <string.h>
-
 #include "tp/ops.h"
-#include "tp/shape.h"
 
+#include "batch.h"
 #include "tensor.h"
 
 #include "banned.h"
 
 #define OUT(node) ((node)->saved[TPI_FN_INPUTS].t)
 #define IN(node, k) ((node)->saved[k].t)
-
-static enum tp_status
-forward(const struct tpi_fn *fn, const struct tpi_args *args,
-    const struct tp_tensor *const *in, unsigned n_in, struct tp_tensor *into,
-    struct tp_tensor **out, struct tp_err *err)
-{
-	(void)args;
-	return tpi_run_op(fn->onnx, NULL, 0, in, n_in, into, out, err);
-}
 
 /* Exponents of another dtype would have gradients of it. */
 static enum tp_status
@@ -30,39 +19,11 @@ forward_pow(const struct tpi_fn *fn, const struct tpi_args *args,
     struct tp_tensor **out, struct tp_err *err)
 {
 	if (in[0]->dtype == in[1]->dtype)
-		return forward(fn, args, in, n_in, into, out, err);
+		return tpi_forward_op(fn, args, in, n_in, into, out, err);
 	*out = NULL;
 	return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 	    "pow: input 1 has dtype %s, input 0 has %s",
 	    tp_dtype_name(in[1]->dtype), tp_dtype_name(in[0]->dtype));
-}
-
-const struct tp_tensor *
-tpi_batch_align(struct tpi_calc *c, const struct tpi_batch_call *b, unsigned k,
-    unsigned rank)
-{
-	const struct tp_tensor *t = b->in[k];
-	unsigned ones = rank > b->ranks[k] ? rank - b->ranks[k] : 0;
-	int64_t sizes[TP_MAX_RANK];
-	struct tp_tensor *made = NULL;
-	enum tp_status rc;
-
-	if (c->rc || !b->is_batch[k] || ones == 0)
-		return t;
-	if (rank + 1 > TP_MAX_RANK) {
-		c->rc = tp_fail(c->err, TP_ELIMIT, TP_NO_OFFSET,
-		    "rank %u and a batch, the largest is %u", rank,
-		    TP_MAX_RANK);
-		return NULL;
-	}
-	sizes[0] = tp_tensor_sizes(t)[0];
-	for (unsigned d = 0; d < ones; d++)
-		sizes[1 + d] = 1;
-	if (b->ranks[k])
-		memcpy(sizes + 1 + ones, tp_tensor_sizes(t) + 1,
-		    b->ranks[k] * sizeof(*sizes));
-	rc = tp_reshape(t, sizes, rank + 1, &made, c->err);
-	return tpi_calc_keep(c, rc, &made);
 }
 
 static enum tp_status
@@ -264,15 +225,8 @@ back_pow(const struct tpi_node *n, unsigned k, const struct tp_tensor *g,
 	return end_binary(&c, n, k, t, out);
 }
 
-#define FN(op, onnx_name, ...)              \
-	const struct tpi_fn tpi_fn_##op = { \
-	    .name = #op,                    \
-	    .onnx = onnx_name,              \
-	    .forward = forward,             \
-	    .backward = back_##op,          \
-	    .batch = batch,                 \
-	    .saves = {__VA_ARGS__},         \
-	}
+#define FN(op, onnx_name, ...) \
+	TPI_FN(op, onnx_name, tpi_forward_op, batch, __VA_ARGS__)
 
 FN(exp, "Exp", TPI_SAVE_OUT);
 FN(log, "Log", TPI_SAVE(0));
@@ -286,12 +240,5 @@ FN(add, "Add", 0);
 FN(sub, "Sub", 0);
 FN(mul, "Mul", TPI_SAVE(1), TPI_SAVE(0));
 FN(div, "Div", TPI_SAVE(1), TPI_SAVE(1) | TPI_SAVE_OUT);
-
-const struct tpi_fn tpi_fn_pow = {
-    .name = "pow",
-    .onnx = "Pow",
-    .forward = forward_pow,
-    .backward = back_pow,
-    .batch = batch,
-    .saves = {TPI_SAVE(0) | TPI_SAVE(1), TPI_SAVE(0) | TPI_SAVE(1)},
-};
+TPI_FN(pow, "Pow", forward_pow, batch, TPI_SAVE(0) | TPI_SAVE(1),
+    TPI_SAVE(0) | TPI_SAVE(1));

@@ -12,18 +12,10 @@
 #include "tp/shape.h"
 #include "tp/view.h"
 
+#include "batch.h"
 #include "tensor.h"
 
 #include "banned.h"
-
-static enum tp_status
-forward(const struct tpi_fn *fn, const struct tpi_args *args,
-    const struct tp_tensor *const *in, unsigned n_in, struct tp_tensor *into,
-    struct tp_tensor **out, struct tp_err *err)
-{
-	(void)args;
-	return tpi_run_op(fn->onnx, NULL, 0, in, n_in, into, out, err);
-}
 
 /* A new axis of size 1, where wanted. */
 static const struct tp_tensor *
@@ -138,11 +130,4 @@ batch(const struct tpi_fn *fn, const struct tpi_batch_call *b,
 	return tpi_calc_end(&c, t, out);
 }
 
-const struct tpi_fn tpi_fn_matmul = {
-    .name = "matmul",
-    .onnx = "MatMul",
-    .forward = forward,
-    .backward = back_matmul,
-    .batch = batch,
-    .saves = {TPI_SAVE(1), TPI_SAVE(0)},
-};
+TPI_FN(matmul, "MatMul", tpi_forward_op, batch, TPI_SAVE(1), TPI_SAVE(0));

@@ -6,6 +6,7 @@
 #include "tp/ops.h"
 #include "tp/shape.h"
 
+#include "batch.h"
 #include "tensor.h"
 
 #include "banned.h"
@@ -183,20 +184,6 @@ batch_layer_norm(const struct tpi_fn *fn, const struct tpi_batch_call *b,
 	return tpi_calc_end(&c, in[0], out);
 }
 
-const struct tpi_fn tpi_fn_softmax = {
-    .name = "softmax",
-    .onnx = "Softmax",
-    .forward = forward_softmax,
-    .backward = back_softmax,
-    .batch = batch_softmax,
-    .saves = {TPI_SAVE_OUT},
-};
-
-const struct tpi_fn tpi_fn_layer_norm = {
-    .name = "layer_norm",
-    .onnx = "LayerNormalization",
-    .forward = forward_layer_norm,
-    .backward = back_layer_norm,
-    .batch = batch_layer_norm,
-    .saves = {TPI_SAVE(0) | TPI_SAVE(1), TPI_SAVE(0), 0},
-};
+TPI_FN(softmax, "Softmax", forward_softmax, batch_softmax, TPI_SAVE_OUT);
+TPI_FN(layer_norm, "LayerNormalization", forward_layer_norm, batch_layer_norm,
+    TPI_SAVE(0) | TPI_SAVE(1), TPI_SAVE(0), 0);

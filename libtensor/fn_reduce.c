@@ -190,16 +190,6 @@ tpi_reduce_to(const struct tp_tensor *g, const int64_t *sizes, unsigned rank,
 	return rc;
 }
 
-#define FN(op, onnx_name, ...)              \
-	const struct tpi_fn tpi_fn_##op = { \
-	    .name = #op,                    \
-	    .onnx = onnx_name,              \
-	    .forward = forward,             \
-	    .backward = back_##op,          \
-	    .batch = batch,                 \
-	    .saves = {__VA_ARGS__},         \
-	}
-
-FN(sum, "ReduceSum", 0);
-FN(mean, "ReduceMean", 0);
-FN(max, "ReduceMax", TPI_SAVE(0) | TPI_SAVE_OUT);
+TPI_FN(sum, "ReduceSum", forward, batch, 0);
+TPI_FN(mean, "ReduceMean", forward, batch, 0);
+TPI_FN(max, "ReduceMax", forward, batch, TPI_SAVE(0) | TPI_SAVE_OUT);

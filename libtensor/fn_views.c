@@ -12,6 +12,7 @@
 #include "tp/shape.h"
 #include "tp/view.h"
 
+#include "batch.h"
 #include "tensor.h"
 
 #include "banned.h"

@@ -22,8 +22,9 @@ describe(const struct tp_node *node, size_t index, char label[LABEL_SIZE])
 		    TP_BRIEF(node->op));
 }
 
-void
-tpi_blame_node(struct tp_err *err, const struct tp_node *node, size_t index)
+static void
+blame(
+    struct tp_err *err, const struct tp_node *node, size_t index, bool is_outer)
 {
 	char label[LABEL_SIZE];
 	struct tp_err old;
@@ -32,18 +33,21 @@ tpi_blame_node(struct tp_err *err, const struct tp_node *node, size_t index)
 		return;
 	old = *err;
 	describe(node, index, label);
-	tp_fail(err, old.status, old.offset, "%s: %s", label, old.msg);
+	if (is_outer)
+		tp_fail(err, old.status, old.offset, "%s; inside %s", old.msg,
+		    label);
+	else
+		tp_fail(err, old.status, old.offset, "%s: %s", label, old.msg);
+}
+
+void
+tpi_blame_node(struct tp_err *err, const struct tp_node *node, size_t index)
+{
+	blame(err, node, index, false);
 }
 
 void
 tpi_blame_outer(struct tp_err *err, const struct tp_node *node, size_t index)
 {
-	char label[LABEL_SIZE];
-	struct tp_err old;
-
-	if (!err)
-		return;
-	old = *err;
-	describe(node, index, label);
-	tp_fail(err, old.status, old.offset, "%s; inside %s", old.msg, label);
+	blame(err, node, index, true);
 }

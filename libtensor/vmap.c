@@ -73,6 +73,34 @@ tpi_batch_alias(
 	return rc ? rc : tpi_batch_wrap(value, t->batch->level, out, err);
 }
 
+const struct tp_tensor *
+tpi_batch_align(struct tpi_calc *c, const struct tpi_batch_call *b, unsigned k,
+    unsigned rank)
+{
+	const struct tp_tensor *t = b->in[k];
+	unsigned ones = rank > b->ranks[k] ? rank - b->ranks[k] : 0;
+	int64_t sizes[TP_MAX_RANK];
+	struct tp_tensor *made = NULL;
+	enum tp_status rc;
+
+	if (c->rc || !b->is_batch[k] || ones == 0)
+		return t;
+	if (rank + 1 > TP_MAX_RANK) {
+		c->rc = tp_fail(c->err, TP_ELIMIT, TP_NO_OFFSET,
+		    "rank %u and a batch, the largest is %u", rank,
+		    TP_MAX_RANK);
+		return NULL;
+	}
+	sizes[0] = tp_tensor_sizes(t)[0];
+	for (unsigned d = 0; d < ones; d++)
+		sizes[1 + d] = 1;
+	if (b->ranks[k])
+		memcpy(sizes + 1 + ones, tp_tensor_sizes(t) + 1,
+		    b->ranks[k] * sizeof(*sizes));
+	rc = tp_reshape(t, sizes, rank + 1, &made, c->err);
+	return tpi_calc_keep(c, rc, &made);
+}
+
 /* Wrappers may lie in each other, as deep as calls of tp_vmap did. */
 void
 tpi_batch_drop(struct tp_tensor *t)

@@ -15,18 +15,10 @@
 
 #include "banned.h"
 
-/* A subnormal f16 becomes 2^-14 plus itself, then 2^-14 is taken away. */
 TPI_INLINE uint32_t
 widen_F16(uint16_t code)
 {
-	const uint32_t lowest = UINT32_C(113) << 23;
-	uint32_t abs = code & 0x7fff;
-	uint32_t moved = abs << 13, normal, small;
-
-	normal = moved + (UINT32_C(112) << 23);
-	normal += abs >= 0x7c00 ? UINT32_C(112) << 23 : 0;
-	small = tpi_f32_bits(tpi_f32_of(moved + lowest) - tpi_f32_of(lowest));
-	return (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16;
+	return tpi_widen_f16(code);
 }
 
 TPI_INLINE uint32_t

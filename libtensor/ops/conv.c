@@ -202,18 +202,9 @@ describe(const struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 	rc = (v->image.is_transposed ? transposed_windows : tpi_windows_read)(c,
 	    rank, tp_tensor_sizes(x) + 2, tp_tensor_sizes(w) + 2, &v->image.w,
 	    err);
-	v->n_taps = v->x_plane = v->y_plane = 1;
-	for (unsigned d = 0; d < rank && !rc; d++) {
-		const struct tpi_window_axis *a = &v->image.w.axis[d];
-
-		/* Tensors without elements may have axes of any size. */
-		if (tp_mul_i64(v->y_plane, a->output, &v->y_plane) ||
-		    tp_mul_i64(v->n_taps, a->kernel, &v->n_taps) ||
-		    tp_mul_i64(v->x_plane, a->input, &v->x_plane))
-			rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
-			    "%s: an image or a kernel beyond all sizes",
-			    c->op->onnx);
-	}
+	if (!rc)
+		rc = tpi_windows_planes(
+		    c, &v->image.w, &v->x_plane, &v->y_plane, &v->n_taps, err);
 	v->size = tp_dtype_bits(x->dtype) / 8;
 	return rc;
 }

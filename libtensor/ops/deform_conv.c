@@ -225,18 +225,9 @@ describe(const struct tpi_call *c, struct deform *v, struct tp_err *err)
 	if (!rc)
 		rc = tpi_windows_read(c, x->rank - 2, tp_tensor_sizes(x) + 2,
 		    tp_tensor_sizes(c->in[1]) + 2, &v->w, err);
-	v->n_taps = v->x_plane = v->y_plane = 1;
-	for (unsigned d = 0; d < x->rank - 2 && !rc; d++) {
-		const struct tpi_window_axis *a = &v->w.axis[d];
-
-		/* Tensors without elements may have axes of any size. */
-		if (tp_mul_i64(v->y_plane, a->output, &v->y_plane) ||
-		    tp_mul_i64(v->n_taps, a->kernel, &v->n_taps) ||
-		    tp_mul_i64(v->x_plane, a->input, &v->x_plane))
-			rc = tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
-			    "%s: an image or a kernel beyond all sizes",
-			    c->op->onnx);
-	}
+	if (!rc)
+		rc = tpi_windows_planes(
+		    c, &v->w, &v->x_plane, &v->y_plane, &v->n_taps, err);
 	return rc ? rc : check_fields(c, v, err);
 }
 

@@ -22,19 +22,10 @@
 #include "../compiler.h"
 #include "../op.h"
 
-/* A subnormal becomes 2^-14 plus itself, then 2^-14 is taken away. */
 TPI_INLINE float
 tpi_load_f16(uint16_t code)
 {
-	const uint32_t lowest = UINT32_C(113) << 23;
-	uint32_t abs = code & 0x7fff;
-	uint32_t moved = abs << 13, normal, small;
-
-	normal = moved + (UINT32_C(112) << 23);
-	normal += abs >= 0x7c00 ? UINT32_C(112) << 23 : 0;
-	small = tpi_f32_bits(tpi_f32_of(moved + lowest) - tpi_f32_of(lowest));
-	return tpi_f32_of(
-	    (abs < 0x400 ? small : normal) | (uint32_t)(code & 0x8000) << 16);
+	return tpi_f32_of(tpi_widen_f16(code));
 }
 
 /* To nearest even, beyond the largest to infinity; any NaN to one. */

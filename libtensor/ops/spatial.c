@@ -212,6 +212,24 @@ tpi_windows_read(const struct tpi_call *c, unsigned rank, const int64_t *sizes,
 	return rc;
 }
 
+enum tp_status
+tpi_windows_planes(const struct tpi_call *c, const struct tpi_windows *w,
+    int64_t *input, int64_t *output, int64_t *taps, struct tp_err *err)
+{
+	*input = *output = *taps = 1;
+	for (unsigned d = 0; d < w->rank; d++) {
+		const struct tpi_window_axis *a = &w->axis[d];
+
+		if (tp_mul_i64(*input, a->input, input) ||
+		    tp_mul_i64(*output, a->output, output) ||
+		    tp_mul_i64(*taps, a->kernel, taps))
+			return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
+			    "%s: an image or a kernel beyond all sizes",
+			    c->op->onnx);
+	}
+	return TP_OK;
+}
+
 int64_t
 tpi_windows_rows(const struct tpi_windows *w)
 {

@@ -55,6 +55,14 @@ enum tp_status tpi_windows_read(const struct tpi_call *c, unsigned rank,
 enum tp_status tpi_window_output(const struct tpi_call *c,
     struct tpi_window_axis *a, bool ceil_mode, struct tp_err *err);
 
+/*
+ * Elements of a plane of the input, of one of the output, taps of the kernel.
+ * TP_ELIMIT beyond all sizes: tensors without elements may have axes of any.
+ */
+enum tp_status tpi_windows_planes(const struct tpi_call *c,
+    const struct tpi_windows *w, int64_t *input, int64_t *output, int64_t *taps,
+    struct tp_err *err);
+
 enum tpi_auto_pad {
 	TPI_PAD_NOTSET,
 	TPI_PAD_SAME_UPPER,
