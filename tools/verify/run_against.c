@@ -11,7 +11,6 @@
 #include "run.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct against {
@@ -29,37 +28,27 @@ struct against {
 static bool
 is_wanted(const struct tp_watched *seen, size_t i)
 {
-	return seen->node->n_inputs && seen->node->outputs[i].len &&
-	       seen->outputs[i].kind == TP_VALUE_TENSOR;
+	return seen->node->n_inputs && seen->outputs[i].kind == TP_VALUE_TENSOR;
 }
 
+/* A run_output_fn: one value of the reference. */
 static enum tp_status
-no_memory(struct tp_err *err)
+keep_value(void *ctx, const struct tp_watched *seen, size_t i,
+    struct tp_str name, struct tp_err *err)
 {
-	return tp_fail(
-	    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a name");
+	struct against *a = ctx;
+
+	return is_wanted(seen, i)
+		   ? run_spool_add(a->kept, name, &seen->outputs[i],
+			 a->judge.strings, err)
+		   : TP_OK;
 }
 
 /* A tp_watch_fn: values of the reference. */
 static enum tp_status
 keep(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 {
-	struct against *a = ctx;
-	enum tp_status rc = TP_OK;
-	size_t len;
-
-	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++) {
-		char *name =
-		    is_wanted(seen, i) ? run_watch_name(seen, i, &len) : NULL;
-
-		if (name)
-			rc = run_spool_add(a->kept, (struct tp_str){name, len},
-			    &seen->outputs[i], a->judge.strings, err);
-		else if (is_wanted(seen, i))
-			rc = no_memory(err);
-		free(name);
-	}
-	return rc;
+	return run_watch_outputs(seen, keep_value, ctx, err);
 }
 
 static bool
@@ -96,15 +85,21 @@ part(struct against *a, const struct tp_watched *seen, struct tp_str name)
 	verdict_remark(&a->c->v, "parts", CLI_DIFFERS, text);
 }
 
-/* One value of the first model, beside what is kept of that name. */
+/*
+ * A run_output_fn: one value of the first model, beside what is kept of that
+ * name.
+ */
 static enum tp_status
-compare_value(struct against *a, const struct tp_watched *seen, size_t i,
+compare_value(void *ctx, const struct tp_watched *seen, size_t i,
     struct tp_str name, struct tp_err *err)
 {
+	struct against *a = ctx;
 	struct tp_str own = seen->node->outputs[i], kept_name = name;
 	struct tp_value kept;
 	enum tp_status rc;
 
+	if (!is_wanted(seen, i))
+		return TP_OK;
 	rc = run_spool_next(a->kept, name, &kept_name, &kept, err);
 	/* Outputs have items of their own. */
 	if (rc || kept.kind == TP_VALUE_NONE ||
@@ -122,21 +117,7 @@ compare_value(struct against *a, const struct tp_watched *seen, size_t i,
 static enum tp_status
 compare(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 {
-	enum tp_status rc = TP_OK;
-	size_t len;
-
-	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++) {
-		char *name =
-		    is_wanted(seen, i) ? run_watch_name(seen, i, &len) : NULL;
-
-		if (name)
-			rc = compare_value(
-			    ctx, seen, i, (struct tp_str){name, len}, err);
-		else if (is_wanted(seen, i))
-			rc = no_memory(err);
-		free(name);
-	}
-	return rc;
+	return run_watch_outputs(seen, compare_value, ctx, err);
 }
 
 /* The reference gets the values of the inputs with the same names. */

@@ -167,8 +167,9 @@ is_meant(const struct tp_node *node, const char *name)
 	return false;
 }
 
-char *
-run_watch_name(const struct tp_watched *seen, size_t i, size_t *len)
+/* To be freed with free; NULL without memory. */
+static char *
+make_name(const struct tp_watched *seen, size_t i, size_t *len)
 {
 	struct tp_str name = seen->node->outputs[i], scope = seen->scope;
 	size_t n = scope.len ? scope.len + 1 : 0;
@@ -186,24 +187,37 @@ run_watch_name(const struct tp_watched *seen, size_t i, size_t *len)
 	return text;
 }
 
-static enum tp_status
-spool_output(struct run_watch *w, const struct tp_watched *seen, size_t i,
+enum tp_status
+run_watch_outputs(const struct tp_watched *seen, run_output_fn *fn, void *ctx,
     struct tp_err *err)
 {
-	enum tp_status rc;
-	size_t len;
-	char *text;
+	enum tp_status rc = TP_OK;
 
-	if (!seen->node->outputs[i].len)
-		return TP_OK;
-	text = run_watch_name(seen, i, &len);
-	if (!text)
-		return tp_fail(
-		    err, TP_ENOMEM, TP_NO_OFFSET, "out of memory for a name");
-	rc = run_spool_add(w->spool, (struct tp_str){text, len},
-	    &seen->outputs[i], w->strings, err);
-	free(text);
+	for (size_t i = 0; i < seen->node->n_outputs && !rc; i++) {
+		size_t len;
+		char *name;
+
+		if (!seen->node->outputs[i].len)
+			continue;
+		name = make_name(seen, i, &len);
+		if (!name)
+			return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+			    "out of memory for a name");
+		rc = fn(ctx, seen, i, (struct tp_str){name, len}, err);
+		free(name);
+	}
 	return rc;
+}
+
+/* A run_output_fn. */
+static enum tp_status
+spool_output(void *ctx, const struct tp_watched *seen, size_t i,
+    struct tp_str name, struct tp_err *err)
+{
+	struct run_watch *w = ctx;
+
+	return run_spool_add(
+	    w->spool, name, &seen->outputs[i], w->strings, err);
 }
 
 static void
@@ -228,8 +242,8 @@ run_watch_node(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 
 	if (w->trace)
 		put_node(w->trace, seen);
-	for (size_t i = 0; w->spool && i < seen->node->n_outputs && !rc; i++)
-		rc = spool_output(w, seen, i, err);
+	if (w->spool)
+		rc = run_watch_outputs(seen, spool_output, w, err);
 	if (!rc && w->more)
 		rc = w->more(w->more_ctx, seen, err);
 	if (rc || !w->stop_at || !is_meant(seen->node, w->stop_at))

@@ -27,11 +27,13 @@ struct run_watch {
 enum tp_status run_watch_node(
     void *ctx, const struct tp_watched *seen, struct tp_err *err);
 
-/*
- * "name" or "scope:name" of output i, to be freed with free; NULL without
- * memory.
- */
-char *run_watch_name(const struct tp_watched *seen, size_t i, size_t *len);
+/* What becomes of output i; name is "name" or "scope:name", for this call. */
+typedef enum tp_status run_output_fn(void *ctx, const struct tp_watched *seen,
+    size_t i, struct tp_str name, struct tp_err *err);
+
+/* For all outputs that have a name, until one fails. */
+enum tp_status run_watch_outputs(const struct tp_watched *seen,
+    run_output_fn *fn, void *ctx, struct tp_err *err);
 
 /* "f32 [2, 3]", "sequence of 4"; with_range adds the range of numbers. */
 void run_put_value(FILE *out, const struct tp_value *v, bool with_range);
