@@ -14,6 +14,25 @@
 
 #include "onnx.pb-c.h"
 
+/* TensorProto.DataType, AttributeProto.AttributeType */
+enum { FLOAT = 1, UINT16 = 4, INT64 = 7, STRING = 8 };
+enum {
+	A_FLOAT = 1,
+	A_INT,
+	A_STRING,
+	A_TENSOR,
+	A_GRAPH,
+	A_FLOATS,
+	A_INTS,
+	A_STRINGS,
+	A_TENSORS,
+	A_GRAPHS,
+	A_SPARSE,
+	A_SPARSES,
+	A_TYPE,
+	A_TYPES
+};
+
 static uint8_t build_store[1 << 20];
 static size_t build_used;
 
@@ -85,7 +104,7 @@ build_tensor(const char *name, int32_t type, size_t rank, const int64_t *dims)
 static inline TpOnnx__TensorProto *
 build_floats(const char *name, size_t rank, const int64_t *dims, size_t n)
 {
-	TpOnnx__TensorProto *t = build_tensor(name, 1, rank, dims);
+	TpOnnx__TensorProto *t = build_tensor(name, FLOAT, rank, dims);
 
 	for (size_t i = 0; i < n; i++)
 		BUILD_ADD(t->float_data, t->n_float_data, (float)i + 0.5F);
@@ -127,6 +146,16 @@ build_node(const char *op_type, const char *inputs, const char *output)
 		p = next;
 	}
 	BUILD_ADD(node->output, node->n_output, build_bytes(output));
+	return node;
+}
+
+static inline TpOnnx__NodeProto *
+add_node(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
+    const char *output)
+{
+	TpOnnx__NodeProto *node = build_node(op_type, inputs, output);
+
+	BUILD_ADD(g->node, g->n_node, node);
 	return node;
 }
 

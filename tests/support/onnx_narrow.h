@@ -17,8 +17,6 @@
 #include "support/onnx_files.h"
 #include "support/onnx_text.h"
 
-#define FLOAT 1
-#define GRAPH 5
 #define LARGEST 64
 
 /* ---- making models ---- */
@@ -56,25 +54,15 @@ add_constant(
 {
 	TpOnnx__NodeProto *node = build_node("Constant", "", name);
 
-	build_attribute(node, "value", 4)->t =
+	build_attribute(node, "value", A_TENSOR)->t =
 	    with_values(build_tensor(NULL, FLOAT, rank, dims));
 	BUILD_ADD(g->node, g->n_node, node);
-}
-
-static inline TpOnnx__NodeProto *
-add_node(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
-    const char *output)
-{
-	TpOnnx__NodeProto *node = build_node(op_type, inputs, output);
-
-	BUILD_ADD(g->node, g->n_node, node);
-	return node;
 }
 
 static inline void
 add_int(TpOnnx__NodeProto *node, const char *name, int64_t value)
 {
-	TpOnnx__AttributeProto *a = build_attribute(node, name, 2);
+	TpOnnx__AttributeProto *a = build_attribute(node, name, A_INT);
 
 	a->has_i = 1;
 	a->i = value;
@@ -125,18 +113,6 @@ choose(void *ctx, const struct tp_reader *r, size_t entry,
 	if (recipe->scheme->scale == TP_DTYPE_NONE)
 		recipe->per = TP_PER_TENSOR;
 	return TP_OK;
-}
-
-static inline void
-save(const char *path, const TpOnnx__ModelProto *m)
-{
-	size_t n = protobuf_c_message_get_packed_size(&m->base);
-	uint8_t *packed = malloc(n + 1);
-
-	assert_non_null(packed);
-	protobuf_c_message_pack(&m->base, packed);
-	write_file(path, packed, n);
-	free(packed);
 }
 
 static inline void
@@ -203,7 +179,7 @@ changed(const TpOnnx__ModelProto *m, struct wish *w)
 	const char *out = temp_path(&test_dir, "out.onnx");
 	struct tp_err err = TP_ERR_INIT;
 
-	save(in, m);
+	onnx_put(in, m);
 	if (narrow_file(in, out, w, NULL, &err))
 		fail_msg("%s: %s",
 		    w ? (w->half ? "half" : w->scheme) : "widened", err.msg);
@@ -233,7 +209,7 @@ assert_refused(const TpOnnx__ModelProto *m, struct wish w, const char *words)
 	const char *out = temp_path(&test_dir, "none.onnx");
 	struct tp_err err = TP_ERR_INIT;
 
-	save(in, m);
+	onnx_put(in, m);
 	assert_int_equal(narrow_file(in, out, &w, NULL, &err), TP_EUNSUPPORTED);
 	if (!strstr(err.msg, words))
 		fail_msg("'%s' does not say '%s'", err.msg, words);

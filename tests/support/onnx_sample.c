@@ -15,10 +15,7 @@
 
 #include "support/onnx_build.h"
 
-#define FLOAT 1
-#define INT64 7
 #define BOOL 9
-#define GRAPH 5
 
 static TpOnnx__TensorProto *
 weight(const char *name, int64_t rows, int64_t columns)
@@ -43,15 +40,15 @@ weight(const char *name, int64_t rows, int64_t columns)
 	return t;
 }
 
+/* A node with the name of its output. */
 static TpOnnx__NodeProto *
-add_node(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
+add_named(TpOnnx__GraphProto *g, const char *op_type, const char *inputs,
     const char *output)
 {
-	TpOnnx__NodeProto *node = build_node(op_type, inputs, output);
+	TpOnnx__NodeProto *node = add_node(g, op_type, inputs, output);
 
 	node->has_name = 1;
 	node->name = node->output[0];
-	BUILD_ADD(g->node, g->n_node, node);
 	return node;
 }
 
@@ -62,7 +59,7 @@ branch(TpOnnx__NodeProto *node, const char *name, const char *output)
 	TpOnnx__GraphProto *g = build_graph();
 
 	BUILD_ADD(g->output, g->n_output, build_value(output, FLOAT));
-	build_attribute(node, name, GRAPH)->g = g;
+	build_attribute(node, name, A_GRAPH)->g = g;
 	return g;
 }
 
@@ -79,16 +76,17 @@ sample(int64_t opset)
 	    g->initializer, g->n_initializer, weight("embedding", 64, 32));
 	BUILD_ADD(g->initializer, g->n_initializer, weight("dense", 32, 40));
 	BUILD_ADD(g->initializer, g->n_initializer, weight("position", 32, 40));
-	add_node(g, "Gather", "embedding ids", "e");
-	add_node(g, "MatMul", "e dense", "d");
-	add_node(g, "Add", "d position", "a");
-	add_node(g, "Softmax", "a", "s");
-	node = add_node(g, "If", "flag", "y");
+	add_named(g, "Gather", "embedding ids", "e");
+	add_named(g, "MatMul", "e dense", "d");
+	add_named(g, "Add", "d position", "a");
+	add_named(g, "Softmax", "a", "s");
+	node = add_named(g, "If", "flag", "y");
 	inner = branch(node, "then_branch", "t");
-	build_attribute(add_node(inner, "Constant", "", "branch"), "value", 4)
+	build_attribute(
+	    add_named(inner, "Constant", "", "branch"), "value", A_TENSOR)
 	    ->t = weight("", 40, 48);
-	add_node(inner, "MatMul", "s branch", "t");
-	add_node(branch(node, "else_branch", "i"), "Identity", "s", "i");
+	add_named(inner, "MatMul", "s branch", "t");
+	add_named(branch(node, "else_branch", "i"), "Identity", "s", "i");
 	return build_model(opset < 21 ? 8 : 10, opset, g);
 }
 

@@ -225,7 +225,7 @@ add_attribute(TpOnnx__NodeProto *node, char *word)
 }
 
 static void
-add_node(char **words, size_t n)
+parse_node(char **words, size_t n)
 {
 	TpOnnx__NodeProto *node =
 	    build_message(&tp_onnx__node_proto__descriptor);
@@ -379,7 +379,7 @@ take_line(char **words, size_t n)
 		parse_tensor(words + 1, n - 1, words[0], &t);
 		BUILD_ADD(at->initializer, at->n_initializer, t);
 	} else if (!strcmp(key, "node")) {
-		add_node(words, n);
+		parse_node(words, n);
 	} else if (!strcmp(key, "in")) {
 		add_data("input", n_in++, words, n);
 	} else if (!strcmp(key, "out")) {

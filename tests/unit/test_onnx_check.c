@@ -13,9 +13,6 @@
 #include "support/onnx_build.h"
 #include "support/temp_dir.h"
 
-#define FLOAT 1
-#define INT64 7
-
 /* A model and the parts of it that faults are put into. */
 struct model {
 	TpOnnx__ModelProto *m;
@@ -50,7 +47,7 @@ add_function(struct model *x)
 	TpOnnx__OperatorSetIdProto *o =
 	    build_message(&tp_onnx__operator_set_id_proto__descriptor);
 	TpOnnx__NodeProto *node = build_node("Scale", "a", "b");
-	TpOnnx__AttributeProto *a = build_attribute(node, "factor", 1);
+	TpOnnx__AttributeProto *a = build_attribute(node, "factor", A_FLOAT);
 
 	o->has_version = 1;
 	o->version = 17;
@@ -97,11 +94,11 @@ good_model(void)
 	BUILD_ADD(x.then->output, x.then->n_output, build_value("t", FLOAT));
 	x.inner = build_graph();
 	BUILD_ADD(x.inner->node, x.inner->n_node, build_node("Neg", "c", "n"));
-	a = build_attribute(x.then->node[0], "bodies", 10);
+	a = build_attribute(x.then->node[0], "bodies", A_GRAPHS);
 	BUILD_ADD(a->graphs, a->n_graphs, x.inner);
 
 	x.branch = build_node("If", "x", "z");
-	a = build_attribute(x.branch, "then", 5);
+	a = build_attribute(x.branch, "then", A_GRAPH);
 	a->g = x.then;
 	BUILD_ADD(x.g->node, x.g->n_node, x.branch);
 	x.last = build_node("Abs", "z", "out");
@@ -311,10 +308,10 @@ nodes(void **state)
 	    "error : node 2 names no operator\n");
 
 	x = good_model();
-	a = build_attribute(x.add, "k", 1);
+	a = build_attribute(x.add, "k", A_FLOAT);
 	a->has_i = 1;
 	build_attribute(x.add, "k", 0);
-	build_attribute(x.add, "", 2);
+	build_attribute(x.add, "", A_INT);
 	expect(*state, x.m,
 	    "error : node 0: attribute 'k' holds another value than its type "
 	    "says\n"
@@ -323,7 +320,7 @@ nodes(void **state)
 	    "error : node 0 has an attribute without a name\n");
 
 	x = good_model();
-	a = build_attribute(x.add, "k", 1);
+	a = build_attribute(x.add, "k", A_FLOAT);
 	a->has_ref_attr_name = 1;
 	a->ref_attr_name = build_bytes("p");
 	expect(*state, x.m,

@@ -1,42 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_onnx_data.c - values in files of their own, as data sets keep them */
-#include "support/cmocka_all.h"
-
-#include "tp/onnx_program.h"
+#include "support/onnx_program.h"
 
 #include "support/fail_alloc.h"
-#include "support/onnx_build.h"
-#include "support/onnx_files.h"
-
-#define FLOAT 1
-#define UINT16 4
-
-static struct tp_strings *pool;
-
-static int
-setup(void **state)
-{
-	assert_int_equal(tp_strings_new(NULL, 0, &pool, NULL), TP_OK);
-	build_reset();
-	return temp_dir_setup(state);
-}
-
-static int
-teardown(void **state)
-{
-	tp_strings_free(pool);
-	pool = NULL;
-	return temp_dir_teardown(state);
-}
-
-static void
-assert_floats(const struct tp_value *v, const float *expected, size_t n)
-{
-	assert_int_equal(v->kind, TP_VALUE_TENSOR);
-	assert_int_equal(tp_tensor_dtype(v->tensor), TP_DTYPE_F32);
-	assert_int_equal(tp_tensor_numel(v->tensor), n);
-	assert_memory_equal(tp_tensor_data(v->tensor), expected, n * 4);
-}
 
 static struct tp_type
 type_of(enum tp_value_kind kind, enum tp_dtype dtype)
@@ -223,16 +189,14 @@ test_values_without_memory(void **state)
 	assert_true(a.n_rounds > 10);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_tensor_values),
-	    TEST(test_sequence_values),
-	    TEST(test_optional_values),
-	    TEST(test_values_without_memory),
+	    PROGRAM_TEST(test_tensor_values),
+	    PROGRAM_TEST(test_sequence_values),
+	    PROGRAM_TEST(test_optional_values),
+	    PROGRAM_TEST(test_values_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ sample(int64_t ir_version, int64_t opset)
 	add_node(a, "MatMul", "v i", "o");
 	BUILD_ADD(a->output, a->n_output, build_value("o", FLOAT));
 	node = add_node(g, "If", "c", "out");
-	build_attribute(node, "then_branch", GRAPH)->g = a;
+	build_attribute(node, "then_branch", A_GRAPH)->g = a;
 	return build_model(ir_version, opset, g);
 }
 
@@ -75,7 +75,7 @@ assert_comes_back(TpOnnx__ModelProto *m, struct wish *w)
 	TpOnnx__ModelProto *d;
 
 	onnx_text_graph(&before, m->graph);
-	save(temp_path(&test_dir, "0.onnx"), m);
+	onnx_put(temp_path(&test_dir, "0.onnx"), m);
 	step("0.onnx", "1.onnx", w);
 	step("1.onnx", "2.onnx", NULL);
 	step("2.onnx", "3.onnx", w);
@@ -211,7 +211,7 @@ test_others(void **state)
 		add_node(a, "MatMul", "x d", "o");
 		BUILD_ADD(a->output, a->n_output, build_value("o", FLOAT));
 		build_attribute(
-		    add_node(g, "If", "c", "y"), "then_branch", GRAPH)
+		    add_node(g, "If", "c", "y"), "then_branch", A_GRAPH)
 		    ->g = a;
 	}
 	assert_widened(g, 13, "q:1[2,2]; If(c)=y then_branch={MatMul(x,q)=o}");
@@ -297,7 +297,7 @@ test_left_alone(void **state)
 	add_node(a, "MatMul", "q d", "o");
 	BUILD_ADD(a->output, a->n_output, build_value("o", FLOAT));
 	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", GRAPH)->g = a;
+	build_attribute(node, "then_branch", A_GRAPH)->g = a;
 	assert_left(g, 13, "its name means something else");
 }
 
@@ -338,7 +338,7 @@ test_products(void **state)
 		node = add_node(g, "Mul", "f s", "d");
 		if (rows[i].axis >= 0)
 			add_int(node, "axis", rows[i].axis);
-		save(in, build_model(8, 13, g));
+		onnx_put(in, build_model(8, 13, g));
 		assert_int_equal(tp_open(in, NULL, &r, NULL), TP_OK);
 		q = tp_reader_entry(r, 0)->quant;
 		assert_int_equal(q != NULL, rows[i].fits);
@@ -359,7 +359,7 @@ test_weights_alone(void **state)
 	struct tp_reader *r = NULL, *d = NULL;
 
 	(void)state;
-	save(temp_path(&test_dir, "0.onnx"), sample(7, 13));
+	onnx_put(temp_path(&test_dir, "0.onnx"), sample(7, 13));
 	step("0.onnx", "1.onnx", &w);
 	assert_int_equal(
 	    tp_open(temp_path(&test_dir, "1.onnx"), NULL, &r, NULL), TP_OK);
@@ -382,7 +382,7 @@ test_no_memory(void **state)
 	enum tp_status rc = TP_OK;
 
 	(void)state;
-	save(temp_path(&test_dir, "0.onnx"), sample(5, 10));
+	onnx_put(temp_path(&test_dir, "0.onnx"), sample(5, 10));
 	step("0.onnx", "1.onnx", &w);
 	while (fail_alloc_next(&a, rc))
 		rc = narrow_file(in, out, NULL, &a.alloc, NULL);

@@ -9,7 +9,6 @@
 #include "support/onnx_build.h"
 #include "support/onnx_files.h"
 
-#define FLOAT 1
 #define FLOAT16 10
 
 static struct tpi_onnx_retype
@@ -42,7 +41,7 @@ assert_verdict(TpOnnx__ModelProto *m, const struct tpi_onnx_retype *changes,
 }
 
 static void
-add_node(TpOnnx__GraphProto *g, TpOnnx__NodeProto *node)
+append(TpOnnx__GraphProto *g, TpOnnx__NodeProto *node)
 {
 	BUILD_ADD(g->node, g->n_node, node);
 }
@@ -90,7 +89,7 @@ test_consumers(void **state)
 
 		node->has_domain = 1;
 		node->domain = build_bytes(rows[i].domain);
-		add_node(g, node);
+		append(g, node);
 		assert_verdict(build_model(8, 17, g), &c, 1, rows[i].refusal,
 		    rows[i].op_type);
 	}
@@ -107,7 +106,7 @@ test_message(void **state)
 	(void)state;
 	node->has_name = 1;
 	node->name = build_bytes("conv1");
-	add_node(g, node);
+	append(g, node);
 	assert_int_equal(
 	    tpi_onnx_retype(build_model(8, 17, g), &c, 1, NULL, &err),
 	    TP_EUNSUPPORTED);
@@ -139,7 +138,7 @@ test_types_that_are_written_down(void **state)
 	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
 	BUILD_ADD(g->value_info, g->n_value_info, build_value("w", FLOAT));
 	BUILD_ADD(g->value_info, g->n_value_info, build_value("y", FLOAT));
-	add_node(g, build_node("Cast", "w", "y"));
+	add_node(g, "Cast", "w", "y");
 	assert_verdict(build_model(3, 17, g), &c, 1, NULL, "input");
 	assert_int_equal(g->input[0]->type->tensor_type->elem_type, FLOAT16);
 	assert_int_equal(g->input[1]->type->tensor_type->elem_type, FLOAT);
@@ -180,8 +179,8 @@ build_if(TpOnnx__GraphProto *then_branch, TpOnnx__GraphProto *else_branch)
 {
 	TpOnnx__NodeProto *node = build_node("If", "c", "r");
 
-	build_attribute(node, "then_branch", 5)->g = then_branch;
-	build_attribute(node, "else_branch", 5)->g = else_branch;
+	build_attribute(node, "then_branch", A_GRAPH)->g = then_branch;
+	build_attribute(node, "else_branch", A_GRAPH)->g = else_branch;
 	return node;
 }
 
@@ -216,9 +215,9 @@ test_inner_graphs(void **state)
 
 		BUILD_ADD(a->initializer, a->n_initializer,
 		    build_tensor("w", FLOAT, SHAPE(2)));
-		add_node(a, build_node(rows[i].inner, "w", "inner"));
-		add_node(b, build_node(rows[i].outer, "w", "outer"));
-		add_node(g, build_if(a, b));
+		add_node(a, rows[i].inner, "w", "inner");
+		add_node(b, rows[i].outer, "w", "outer");
+		append(g, build_if(a, b));
 		if (rows[i].change_main)
 			changes[n++] = change(g, "w", TP_DTYPE_F16);
 		if (rows[i].change_then)
@@ -243,8 +242,8 @@ test_scopes_of_several(void **state)
 		    build_tensor("v", FLOAT, SHAPE(2)));
 		BUILD_ADD(a->initializer, a->n_initializer,
 		    build_tensor("k", FLOAT, SHAPE(2)));
-		add_node(a, build_node("Relu", used[i], "y"));
-		add_node(g, build_if(a, build_graph()));
+		add_node(a, "Relu", used[i], "y");
+		append(g, build_if(a, build_graph()));
 		changes[0] = change(g, "w", TP_DTYPE_F16);
 		changes[1] = change(g, "v", TP_DTYPE_F16);
 		changes[2] = change(a, "k", TP_DTYPE_F16);
@@ -269,17 +268,17 @@ test_names_that_hide(void **state)
 			BUILD_ADD(
 			    a->input, a->n_input, build_value("w", FLOAT));
 		if (how == 1)
-			add_node(a, build_node("Relu", "x", "w"));
+			add_node(a, "Relu", "x", "w");
 		if (how == 2)
 			BUILD_ADD(
 			    a->sparse_initializer, a->n_sparse_initializer, s);
-		add_node(a, build_node("Relu", "w", "z"));
-		add_node(g, build_if(a, build_graph()));
+		add_node(a, "Relu", "w", "z");
+		append(g, build_if(a, build_graph()));
 		assert_verdict(build_model(8, 17, g), &c, 1,
 		    how == 3 ? "node 'z' (Relu)" : NULL, "hidden");
 
 		/* What is hidden inside is seen again after it. */
-		add_node(g, build_node("Relu", "w", "after"));
+		add_node(g, "Relu", "w", "after");
 		assert_verdict(build_model(8, 17, g), &c, 1,
 		    how == 3 ? "node 'z'" : "node 'after'", "after");
 	}
@@ -293,7 +292,7 @@ test_captured_as_an_output(void **state)
 
 	(void)state;
 	BUILD_ADD(a->output, a->n_output, build_value("w", FLOAT));
-	add_node(g, build_if(a, build_graph()));
+	append(g, build_if(a, build_graph()));
 	assert_verdict(
 	    build_model(8, 17, g), &c, 1, "the graph output 'w'", "captured");
 }
@@ -318,7 +317,7 @@ test_functions(void **state)
 		BUILD_ADD(
 		    f->value_info, f->n_value_info, build_value("k", FLOAT));
 		BUILD_ADD(m->functions, m->n_functions, f);
-		add_node(g, build_node("Relu", "k", "z"));
+		add_node(g, "Relu", "k", "z");
 		assert_verdict(m, &c, 1,
 		    how == 0   ? NULL
 		    : how == 1 ? "node 'y' (Relu)"
@@ -372,7 +371,7 @@ test_training(void **state)
 			BUILD_ADD(t->update_binding, t->n_update_binding, p);
 		} else {
 			t->algorithm = build_graph();
-			add_node(t->algorithm, build_node("Sub", "w g", "n"));
+			add_node(t->algorithm, "Sub", "w g", "n");
 		}
 		BUILD_ADD(m->training_info, m->n_training_info, t);
 		assert_verdict(m, &c, 1,
@@ -391,7 +390,7 @@ test_no_memory(void **state)
 		TpOnnx__GraphProto *g = graph_with_w();
 		struct tpi_onnx_retype c = change(g, "w", TP_DTYPE_F16);
 
-		add_node(g, build_node("Cast", "w", "y"));
+		add_node(g, "Cast", "w", "y");
 		rc = tpi_onnx_retype(
 		    build_model(8, 17, g), &c, 1, &a.alloc, NULL);
 	}

@@ -5,7 +5,6 @@
 #include "support/fail_alloc.h"
 #include "support/onnx_narrow.h"
 
-#define INT64 7
 #define BOOL 9
 #define FLOAT16 10
 
@@ -121,16 +120,18 @@ test_constants(void **state)
 
 	(void)state;
 	add_constant(g, "k", SHAPE(2));
-	a = build_attribute(add_node(g, "Constant", "", "v"), "value_float", 1);
+	a = build_attribute(
+	    add_node(g, "Constant", "", "v"), "value_float", A_FLOAT);
 	a->has_f = 1;
 	a->f = 0.5f;
 	a = build_attribute(
-	    add_node(g, "Constant", "", "l"), "value_floats", 6);
+	    add_node(g, "Constant", "", "l"), "value_floats", A_FLOATS);
 	a->floats = build_take(2 * sizeof(float));
 	a->n_floats = 2;
 	a->floats[0] = 1;
 	a->floats[1] = 2;
-	a = build_attribute(add_node(g, "Constant", "", "n"), "value_int", 2);
+	a = build_attribute(
+	    add_node(g, "Constant", "", "n"), "value_int", A_INT);
 	a->has_i = 1;
 	a->i = 3;
 	add_node(g, "Add", "x k", "a");
@@ -159,8 +160,8 @@ test_branches(void **state)
 	BUILD_ADD(a->output, a->n_output, build_value("t", FLOAT));
 	BUILD_ADD(b->output, b->n_output, build_value("x", FLOAT));
 	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", GRAPH)->g = a;
-	build_attribute(node, "else_branch", GRAPH)->g = b;
+	build_attribute(node, "then_branch", A_GRAPH)->g = a;
+	build_attribute(node, "else_branch", A_GRAPH)->g = b;
 	m = halved(g, 8, 13);
 	assert_text(m,
 	    "Cast(x)=x_half to=10; "
@@ -201,7 +202,7 @@ test_loops(void **state)
 		BUILD_ADD(a->output, a->n_output, build_value("t", FLOAT));
 		BUILD_ADD(a->output, a->n_output, build_value("n", INT64));
 		build_attribute(
-		    add_node(g, "Loop", "m  x", "last"), "body", GRAPH)
+		    add_node(g, "Loop", "m  x", "last"), "body", A_GRAPH)
 		    ->g = a;
 		BUILD_ADD(g->node[0]->output, g->node[0]->n_output,
 		    build_bytes("sizes"));
@@ -335,7 +336,7 @@ test_no_memory(void **state)
 	add_node(g, "Mul", "x w", "h");
 	add_node(g, "Softplus", "h", "p");
 	add_node(g, "ReduceSum", "p", "y");
-	save(in, build_model(8, 12, g));
+	onnx_put(in, build_model(8, 12, g));
 	while (fail_alloc_next(&a, rc))
 		rc = narrow_file(in, out, &w, &a.alloc, NULL);
 	assert_true(a.n_rounds > 50);

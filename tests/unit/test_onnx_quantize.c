@@ -228,7 +228,7 @@ test_reasons(void **state)
 	add_node(g, "MatMul", "m bound", "n");
 	add_node(g, "MatMul", "n out", "o");
 	add_node(g, "MatMul", "o good", "p");
-	save(in, build_model(8, 13, g));
+	onnx_put(in, build_model(8, 13, g));
 	assert_int_equal(tp_open(in, NULL, &r, NULL), TP_OK);
 	assert_int_equal(tp_quantize_reader(r, &o, &q, NULL), TP_OK);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -265,7 +265,7 @@ test_inner_graphs(void **state)
 	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
 	add_node(g, "Relu", "x", "x2");
 	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", GRAPH)->g = a;
+	build_attribute(node, "then_branch", A_GRAPH)->g = a;
 	assert_becomes(g, 13,
 	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
 	    "w:3[2,2] w_scale_2:1[]; Relu(x)=x2; "
@@ -319,7 +319,7 @@ test_names_that_hide(void **state)
 	add_node(a, "MatMul", "x w", "r");
 	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
 	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", GRAPH)->g = a;
+	build_attribute(node, "then_branch", A_GRAPH)->g = a;
 	add_node(g, "MatMul", "y w", "z");
 	assert_becomes(g, 13,
 	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
@@ -477,7 +477,7 @@ test_nodes_that_change(void **state)
 			    node->output, node->n_output, build_bytes("more"));
 		if (rows[i].text) {
 			TpOnnx__AttributeProto *a =
-			    build_attribute(node, rows[i].attribute, 3);
+			    build_attribute(node, rows[i].attribute, A_STRING);
 
 			a->has_s = 1;
 			a->s = build_bytes(rows[i].text);
@@ -527,7 +527,7 @@ test_functions(void **state)
 	TpOnnx__NodeProto *k = build_node("Constant", "", "k");
 
 	(void)state;
-	build_attribute(k, "value", 4)->t =
+	build_attribute(k, "value", A_TENSOR)->t =
 	    with_values(build_tensor(NULL, FLOAT, SHAPE(2, 2)));
 	f->has_name = f->has_domain = 1;
 	f->name = build_bytes("f");
@@ -565,7 +565,7 @@ test_no_memory(void **state)
 	BUILD_ADD(g->input, g->n_input, build_value("x", FLOAT));
 	add_constant(g, "k", SHAPE(2, 2));
 	add_node(g, "MatMul", "y k", "z");
-	save(in, build_model(8, 13, g));
+	onnx_put(in, build_model(8, 13, g));
 	while (fail_alloc_next(&a, rc))
 		rc = narrow_file(in, out, &w, &a.alloc, NULL);
 	assert_true(a.n_rounds > 50);

@@ -625,11 +625,11 @@ rich_skeleton(struct onnx_source *s, uint8_t le[64])
 	BUILD_ADD(g->node, g->n_node, build_node("Cast", "w", "y"));
 	BUILD_ADD(inner->initializer, inner->n_initializer,
 	    build_tensor("w", 2, SHAPE(1)));
-	build_attribute(node, "then_branch", 5)->g = inner;
+	build_attribute(node, "then_branch", A_GRAPH)->g = inner;
 	BUILD_ADD(g->node, g->n_node, node);
 	f->has_name = 1;
 	f->name = build_bytes("F");
-	build_attribute(constant, "value", 4)->t =
+	build_attribute(constant, "value", A_TENSOR)->t =
 	    build_tensor(NULL, 2, SHAPE(3));
 	BUILD_ADD(f->node, f->n_node, constant);
 	BUILD_ADD(m->functions, m->n_functions, f);
