@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_place.c - where the bytes of a native file may lie, and reading them
+/*
+ * native_place.c - where the bytes of a native file may lie, and reading them
  */
 #include "native_read.h"
 

@@ -196,7 +196,8 @@ put_place(struct tpi_native_writer *n, size_t i, struct tpi_native_place *p,
 		return rc;
 	x->stored_nbytes = tpi_sink_size(n->sink) - x->offset;
 
-	/* Where no piece shrank the bytes lie as they are, and can be mapped.
+	/*
+	 * Where no piece shrank the bytes lie as they are, and can be mapped.
 	 */
 	x->encoding = TPI_NATIVE_RAW;
 	if (x->stored_nbytes == x->nbytes)

@@ -6,7 +6,7 @@
  *
  * All values of f32 become f16, in inner graphs too, but for inputs and outputs
  * of the model. Operators that keep computing with f32 (onnx_half.def) get
- *Casts around them, and keep the weights that only they use.
+ * Casts around them, and keep the weights that only they use.
  *
  *	onnx_half_types.c	which values are f32
  *	onnx_half.c		whether it can be, which weights become f16

@@ -2,8 +2,8 @@
 /*
  * onnx_write.c - write ONNX files
  *
- *	the message without its payloads, filled	onnx_skeleton,
- *onnx_tensor where each payload lies				onnx_layout
+ *	the message without its payloads, filled	onnx_skeleton, onnx_tensor
+ *	where each payload lies				onnx_layout
  *	literal | payload | literal | payload …		proto_splice
  *
  * All offsets are known before the first byte, so payloads are streamed: those

@@ -149,7 +149,8 @@ open_target(struct tpi_part *p, struct tp_err *err)
 	if (exists && S_ISREG(st.st_mode) && !p->force)
 		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "exists already");
 
-	/* A device or a pipe is written to at the commit, never renamed over.
+	/*
+	 * A device or a pipe is written to at the commit, never renamed over.
 	 */
 	if (!strcmp(p->path, "-") || (exists && !S_ISREG(st.st_mode))) {
 		p->fd = tpi_spool_open(err);

@@ -75,7 +75,8 @@ struct tp_format {
 	/* Write one storage, in the planned order. */
 	enum tp_status (*put)(struct tp_writer *w, size_t storage,
 	    struct tp_stream *s, struct tp_err *err);
-	/* All storages were put: complete what depends on them. NULL: nothing.
+	/*
+	 * All storages were put: complete what depends on them. NULL: nothing.
 	 */
 	enum tp_status (*finish)(struct tp_writer *w, struct tp_err *err);
 	/* Release w->priv, which may be half made. */

@@ -105,7 +105,8 @@ bool tpi_narrow_by_row(const struct tpi_narrow *n);
 /* Groups in a chunk, at most. */
 size_t tpi_walk_max_groups(const struct tpi_walk *w);
 
-/* by_row: in whole channels, where tpi_narrow_by_row; blocks are whole always.
+/*
+ * by_row: in whole channels, where tpi_narrow_by_row; blocks are whole always.
  */
 enum tp_status tpi_walk_open(struct tpi_walk *w, const struct tpi_narrow *n,
     bool by_row, struct tp_err *err);

@@ -20,7 +20,8 @@ no_memory(struct tp_err *err)
 	return tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a plan");
 }
 
-/* Find, for each tensor, the first one that is the same view of the same bytes.
+/*
+ * Find, for each tensor, the first one that is the same view of the same bytes.
  */
 static enum tp_status
 find_leaders(struct tp_plan *p, struct tp_err *err)
@@ -221,7 +222,8 @@ compare_steps(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Bytes of all tensors as they are chosen; false if they are too many to count.
+/*
+ * Bytes of all tensors as they are chosen; false if they are too many to count.
  */
 static bool
 count_bytes(const struct tp_plan *p, uint64_t *total)

@@ -23,7 +23,8 @@ struct tpi_room {
 struct tp_stream {
 	uint64_t nbytes; /* in all */
 	uint64_t pos;	 /* read so far, kept by tp_stream_read */
-	/* Not NULL: byte `pos` lies at offset + pos of this source, and so on.
+	/*
+	 * Not NULL: byte `pos` lies at offset + pos of this source, and so on.
 	 */
 	const struct tpi_source *src;
 	uint64_t offset;

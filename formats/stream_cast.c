@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_cast.c - a converting stream: its buffers, and what becomes of a chunk
+/*
+ * stream_cast.c - a converting stream: its buffers, and what becomes of a chunk
  */
 #include "stream_cast_parts.h"
 

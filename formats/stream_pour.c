@@ -61,7 +61,8 @@ read_next(struct pouring *p, size_t i, uint64_t *k, enum tp_status *rc,
 	return more;
 }
 
-/* When all chunks before are settled; a failure of one of them is told instead.
+/*
+ * When all chunks before are settled; a failure of one of them is told instead.
  */
 static enum tp_status
 settle(struct pouring *p, size_t i, uint64_t k, struct tp_err *err)

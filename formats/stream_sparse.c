@@ -154,7 +154,8 @@ sparse_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
 		if (s->next * s->bits / 8 >= end)
 			return TP_OK;
 		place(s, buf, from, n);
-		/* A value that goes on behind this chunk is kept for the next.
+		/*
+		 * A value that goes on behind this chunk is kept for the next.
 		 */
 		if ((s->next * s->bits + s->bits + 7) / 8 > end)
 			return TP_OK;

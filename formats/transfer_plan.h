@@ -103,7 +103,8 @@ enum tp_status tpi_transfer_lay(struct tp_transfer *t, struct tp_err *err);
 /* Lay out and remedy until the target loses nothing more. */
 enum tp_status tpi_transfer_layout(struct tp_transfer *t, struct tp_err *err);
 
-/* Open the stream of storage i. stats (may be NULL) receives those of a cast.
+/*
+ * Open the stream of storage i. stats (may be NULL) receives those of a cast.
  */
 enum tp_status tpi_feed_open(struct tp_transfer *t, size_t i,
     struct tp_cast_stats *stats, struct tp_stream **out, struct tp_err *err);

@@ -5,7 +5,8 @@
  *	block -> +----------------------+
  *	         | header, 64 bytes     |  total size, whose block it is
  *	data  -> +----------------------+  block + 64, so 64-byte alignment
- *holds | size, a multiple of  | | 64                   |
+ *	         | size, a multiple of  |
+ *	         | 64                   |
  *	         +----------------------+
  *
  * A freed block goes to the list of its exact size, in front. Lists of sizes up

@@ -313,7 +313,8 @@ find_worst(struct tp_compare *c, const struct job *job,
 		}
 }
 
-/* Elements first … first+n-1 of the sides, of which base is the first's index.
+/*
+ * Elements first … first+n-1 of the sides, of which base is the first's index.
  */
 static void
 compare_block(struct tp_compare *c, const struct job *job, size_t first,

@@ -75,7 +75,8 @@ static load_fn *const loaders[TP_DTYPE_COUNT] = {
 #undef ROW
 };
 
-/* Any dtype but complex numbers and strings converts, so the status is TP_OK.
+/*
+ * Any dtype but complex numbers and strings converts, so the status is TP_OK.
  */
 static void
 load_values(const struct tpi_side *side, size_t first, size_t n, double *out)

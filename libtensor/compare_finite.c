@@ -93,7 +93,8 @@ find_worst(struct tp_compare *c, const float *a, const float *b, uint64_t base)
 	c->worst_b = (double)b[i];
 }
 
-/* n pairs at number `base` of a chunk; a last short block is padded by zeros.
+/*
+ * n pairs at number `base` of a chunk; a last short block is padded by zeros.
  */
 static void
 add_block(struct tp_compare *c, const float *a, const float *b, size_t n)

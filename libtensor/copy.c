@@ -49,7 +49,8 @@ struct unit {
 	size_t size;
 	/* n elements that lie `step` bytes apart. */
 	void (*run)(uint8_t *dst, const uint8_t *src, size_t n, ptrdiff_t step);
-	/* Up to TILE_ROWS rows of TILE_BYTES; dst_row bytes are between them.
+	/*
+	 * Up to TILE_ROWS rows of TILE_BYTES; dst_row bytes are between them.
 	 */
 	void (*tile)(uint8_t *dst, size_t dst_row, const uint8_t *src,
 	    ptrdiff_t row, ptrdiff_t column, size_t n_rows, size_t n_columns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph_plan.c - the steps of a graph: what they take, and what ends with them
+/*
+ * graph_plan.c - the steps of a graph: what they take, and what ends with them
  */
 #include "graph_gradient.h"
 

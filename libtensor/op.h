@@ -42,7 +42,8 @@ struct tpi_call {
 	const struct tp_value *values; /* the inputs as they were given, n_in */
 	struct tp_value *results;      /* of TPI_OP_VALUES, n_out */
 	bool moves_strings; /* inputs of op->strings_in are strings */
-	/* Of TPI_OP_MOVES: their dtype as given, TP_DTYPE_STRING for strings.
+	/*
+	 * Of TPI_OP_MOVES: their dtype as given, TP_DTYPE_STRING for strings.
 	 */
 	enum tp_dtype moves;
 	struct tp_tensor **widened; /* n_in, what op_narrow.c made, or NULL */

@@ -35,7 +35,8 @@ tp_shape_strides(const int64_t *sizes, unsigned rank, int64_t *strides)
 {
 	int64_t step = 1;
 
-	/* An axis without elements must not make the others zero or overflow.
+	/*
+	 * An axis without elements must not make the others zero or overflow.
 	 */
 	for (unsigned d = rank; d-- > 0;) {
 		strides[d] = step;

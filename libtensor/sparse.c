@@ -143,7 +143,8 @@ tpi_sparse_shell(const struct tp_tensor *values, const int64_t *sizes,
 
 	if (rc)
 		return rc;
-	/* Of size 0 everywhere, which any storage holds; then the real sizes.
+	/*
+	 * Of size 0 everywhere, which any storage holds; then the real sizes.
 	 */
 	rc = rank ? tpi_tensor_derive(values, none, NULL, rank, 0, out, err)
 		  : tpi_tensor_derive(values, none, NULL, 1, 0, out, err);
@@ -288,7 +289,8 @@ tp_to_dense(
 	*out = NULL;
 	if (!t->sparse)
 		return tp_tensor_contiguous(t, out, err);
-	/* Indices that ascend can be written at once, others are sorted first.
+	/*
+	 * Indices that ascend can be written at once, others are sorted first.
 	 */
 	if (!t->sparse->is_coalesced) {
 		rc = tp_coalesce(t, &full, err);

@@ -19,7 +19,8 @@ struct tp_sparse {
 struct tp_sparse *tpi_sparse_ref(struct tp_sparse *s);
 void tpi_sparse_unref(struct tp_sparse *s);
 
-/* A tensor of that shape, of the dtype of values, without elements in memory.
+/*
+ * A tensor of that shape, of the dtype of values, without elements in memory.
  */
 enum tp_status tpi_sparse_shell(const struct tp_tensor *values,
     const int64_t *sizes, unsigned rank, struct tp_tensor **out,

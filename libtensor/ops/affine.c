@@ -71,7 +71,8 @@ is_transposed(const struct tpi_call *c, size_t k)
 	return tpi_attr_int(c, k == 0 ? "transA" : "transB", 0) != 0;
 }
 
-/* c broadcasts to [m, n]; without the attribute of old it has just that shape.
+/*
+ * c broadcasts to [m, n]; without the attribute of old it has just that shape.
  */
 static bool
 fits(const struct tpi_call *c, const struct tp_tensor *t, const int64_t *sizes)

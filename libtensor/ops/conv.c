@@ -80,7 +80,8 @@ find_channels(const struct tpi_call *c, struct tpi_conv *v, struct tp_err *err)
 		    "and weights of the same rank",
 		    c->op->onnx, TP_SHAPE_TEXT(tp_tensor_sizes(x), x->rank),
 		    TP_SHAPE_TEXT(own, w->rank));
-	/* Of weights: [out, in / groups, …], transposed [in, out / groups, …]
+	/*
+	 * Of weights: [out, in / groups, …], transposed [in, out / groups, …]
 	 */
 	if (groups < 1 || n_channels % groups ||
 	    (transposed ? own[0] != n_channels

@@ -3,7 +3,7 @@
  * dropout.c - Dropout: y = x, or in training x / (1 - ratio) where a mask is
  *
  * The mask is true where a uniform number of twister.h, drawn in row-major
- *order, is at least ratio. Before opset 10 it has the dtype of x, with ones.
+ * order, is at least ratio. Before opset 10 it has the dtype of x, with ones.
  *
  *	opset	ratio		training
  *	1, 6	attribute	unless the attribute is_test is set

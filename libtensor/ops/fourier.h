@@ -10,8 +10,9 @@
  *	n			how			steps
  *	small			by definition		n^2
  *	a power of two		halves and halves	n log n
- *	any other		Bluestein: j k = (j^2 + k^2 - (k - j)^2) / 2
- *makes it a convolution	m log m, m < 4 n
+ *	any other		as a convolution	m log m, m < 4 n
+ *
+ * The convolution is Bluestein's: j k = (j^2 + k^2 - (k - j)^2) / 2.
  */
 #ifndef TPI_OPS_FOURIER_H
 #define TPI_OPS_FOURIER_H

@@ -35,8 +35,8 @@ struct tpi_gemm;
  * Lanes first … first+n-1 and depths k … k+depth-1 of an operand as panels, one
  * after the other: `width` lanes each, the last filled up with zeros,
  *
- *	lane first + p * width + i, depth k + s: panels[(p * depth + s) * width
- *	+ i]
+ *	lane first + p * width + i, depth k + s:
+ *	panels[(p * depth + s) * width + i]
  */
 typedef void tpi_pack_fn(const struct tpi_gemm *g, double *panels, size_t width,
     size_t first, size_t n, size_t k, size_t depth);

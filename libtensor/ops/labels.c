@@ -8,8 +8,7 @@
  *	4	also keys_tensor	values_tensor
  *
  * A key is 64 bits: a whole number, that of a string in the pool, or the bits
- * of a double, where 0 is -0 and all NaN are one. Of equal keys the first
- *holds.
+ * of a double, where 0 is -0 and all NaN are one. Of equal keys the first holds.
  */
 #include "../op.h"
 

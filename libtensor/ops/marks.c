@@ -12,7 +12,8 @@
 
 #include "../banned.h"
 
-/* The bits of an element that are not zero where it is not: no sign of floats.
+/*
+ * The bits of an element that are not zero where it is not: no sign of floats.
  */
 static uint64_t
 value_bits(enum tp_dtype dtype)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matmul.c - MatMul as NumPy does it: matrices at the end, the rest broadcasts
+/*
+ * matmul.c - MatMul as NumPy does it: matrices at the end, the rest broadcasts
  */
 #include "gemm.h"
 

@@ -198,7 +198,8 @@ run_adam(struct tpi_call *c, struct tp_err *err)
 	double t = 0;
 	enum tp_status rc = begin_step(c, &s, &t, err);
 
-	/* The averages begin at 0, which the first step need not make up for.
+	/*
+	 * The averages begin at 0, which the first step need not make up for.
 	 */
 	if (t > 0)
 		s.rate *= sqrt(1 - pow(s.beta, t)) / (1 - pow(s.alpha, t));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_kernels.c - the largest, sums, and sums of powers, of floats in double
+/*
+ * pool_kernels.c - the largest, sums, and sums of powers, of floats in double
  */
 #include "pool_kernels.h"
 

@@ -3,8 +3,8 @@
  * quantize.c - QuantizeLinear and DequantizeLinear
  *
  *	y = saturate(round(x / scale) + zero)		to integers
- *	y = saturate(x / scale + zero)			to floats of 4 and 8
- *bits x = (y - zero) * scale
+ *	y = saturate(x / scale + zero)			to floats of 4 and 8 bits
+ *	x = (y - zero) * scale
  *
  * The quotient is that of ONNX: in the dtype of the scale or that of the
  * attribute `precision`, in f32 before opset 23, rounded there and then, half

@@ -16,7 +16,8 @@
 
 #include "../banned.h"
 
-/* Fill output 0 with what draw makes of an element of input 0, if there is one.
+/*
+ * Fill output 0 with what draw makes of an element of input 0, if there is one.
  */
 typedef double draw_fn(struct tpi_twister *t, const double *how, double x);
 

@@ -4,7 +4,7 @@
  *
  * Output o of an axis lies at a position x of the input, which the coordinate
  * mode tells. Its value is the element nearest to x, or a sum of some around
- *it: that at position i counts weight(i - x).
+ * it: that at position i counts weight(i - x).
  *
  *	linear	1 - |d|			2 taps
  *	cubic	Keys' kernel of a	4 taps

@@ -3,10 +3,11 @@
  * resize.c - Resize, Upsample: axes resampled one after the other
  *
  *	operator	opset	inputs			scales from
- *	Upsample	1	X			height_scale,
- *width_scale 7	X			attribute 9	X, scales
- *input 1 Resize		10	X, scales		input 1 11 on
- *X, roi, scales, sizes	input 2, or from sizes
+ *	Upsample	1	X			height_scale, width_scale
+ *	Upsample	7	X			attribute scales
+ *	Upsample	9	X, scales		input 1
+ *	Resize		10	X, scales		input 1
+ *	Resize		11 on	X, roi, scales, sizes	input 2, or from sizes
  *
  * The nearest elements are moved, whatever they are; numbers are blended in f64
  * and rounded once.

@@ -36,7 +36,8 @@ struct roi_align {
 	size_t n_rois, n_parts;
 };
 
-/* The samples of a cell along one axis: that of number i is at first + i step.
+/*
+ * The samples of a cell along one axis: that of number i is at first + i step.
  */
 struct line {
 	double first, step;

@@ -5,8 +5,8 @@
  *	bench_ops [WORD]	only lines that contain WORD
  *
  * Against OpenBLAS, where its library is installed; memcpy of as many bytes;
- *and the product of matrices, whose rate (products a second) is what
- *convolutions and nets should come near to.
+ * and the product of matrices, whose rate (products a second) is what
+ * convolutions and nets should come near to.
  */
 #include "bench_ops.h"
 

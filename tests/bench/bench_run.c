@@ -5,7 +5,7 @@
  *	bench_run RESULT PROGRAM [ARGUMENT…]
  *
  * Writes "SECONDS PEAK-KIB CPU-SECONDS" to the file RESULT: wall-clock time
- *from before the fork to after the wait, the peak resident size that the system
+ * from before the fork to after the wait, the peak resident size that the system
  * counted, and what all threads spent, in the kernel too. Ends as the program
  * ended.
  */

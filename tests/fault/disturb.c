@@ -16,12 +16,12 @@
  *
  *	- status 0 must have left and printed what an undisturbed run does,
  *	- another status must be 3, 4 or 5, with a message, and have left the
- *old outputs, or nothing where there were none, under the final names,
+ *	  old outputs, or nothing where there were none, under the final names,
  *	- who was killed left the old outputs or the new ones,
  *	- an undisturbed run that follows ends with 0, the same outputs, and no
  *	  other file,
  *	- after a failed allocation nothing is held at the end that an
- *undisturbed run does not hold.
+ *	  undisturbed run does not hold.
  *
  * Options:
  *
@@ -549,7 +549,8 @@ spread(long k, long n, long last)
 	return n < 2 ? last : 1 + k * (last - 1) / (n - 1);
 }
 
-/* What is done at one call; held is what an undisturbed run holds at its end.
+/*
+ * What is done at one call; held is what an undisturbed run holds at its end.
  */
 typedef void at_call_fn(struct fault *f, const struct way *w, long held);
 

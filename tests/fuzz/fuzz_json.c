@@ -58,7 +58,8 @@ scan_all(const char *text, size_t n)
 	if (!rc) {
 		cJSON *tree = cJSON_ParseWithLength(text, n);
 
-		/* cJSON stops a string at U+0000 and knows no deeper nesting.
+		/*
+		 * cJSON stops a string at U+0000 and knows no deeper nesting.
 		 */
 		MUST(tree || strstr(text, "u0000"));
 		cJSON_Delete(tree);

@@ -109,7 +109,8 @@ fuzz_input(const uint8_t *data, size_t n)
 	r = fuzz_open(fuzz_file("in", data, n), NULL, 0, &err);
 	if (!r)
 		return;
-	/* The input may be quantized itself, in ways that are not known here.
+	/*
+	 * The input may be quantized itself, in ways that are not known here.
 	 */
 	widens = !tp_dequantize_reader(r, &o, &q, &err);
 	if (widens)

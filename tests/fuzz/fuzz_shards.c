@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* One shard: the header, whose length is a multiple of 8, and 8 bytes a tensor.
+/*
+ * One shard: the header, whose length is a multiple of 8, and 8 bytes a tensor.
  */
 static void
 make_shard(const char *name, const char *header, size_t nbytes)

@@ -3,10 +3,10 @@
  * no_memory.h - every public function, with the heap failing at each call
  *
  * A test that includes this has functions of the C library of its own: malloc
- * and its kind. Between no_memory_arm and no_memory_disarm they fail from a
- *call on, whoever calls: also what takes no struct tp_alloc, and other
- *libraries. (Under sanitizers, which have their own, the linker sends only the
- *calls of our own libraries here: tp_no_memory_test in CMakeLists.txt.)
+ * and its kind. Between no_memory_arm and no_memory_disarm they fail from a call
+ * on, whoever calls: also what takes no struct tp_alloc, and other libraries.
+ * (Under sanitizers, which have their own, the linker sends only the calls of
+ * our own libraries here: tp_no_memory_test in CMakeLists.txt.)
  *
  * The functions stand in a list, one line each:
  *
@@ -19,9 +19,9 @@
  *				must
  *
  * ARGUMENTS are expressions of `struct world *w` and `struct tp_err *err`.
- *Every line is called in a new world with the heap failing at call 1, 2, 3, …
- *until it succeeds. Then what failed has said TP_ENOMEM and why, the world is
- *what it was, and nothing is left on the heap when it is gone.
+ * Every line is called in a new world with the heap failing at call 1, 2, 3, …
+ * until it succeeds. Then what failed has said TP_ENOMEM and why, the world is
+ * what it was, and nothing is left on the heap when it is gone.
  *
  * With --list as its argument the test prints the names: no_memory.sh compares
  * them with the headers.
@@ -289,7 +289,8 @@ static const char *no_memory_name = "";
 /* More calls than anything here makes: who gets there never succeeds. */
 #define NO_MEMORY_MAX 5000
 
-/* One call in a world of its own; true when it went as if nothing had failed.
+/*
+ * One call in a world of its own; true when it went as if nothing had failed.
  */
 static bool
 no_memory_round(

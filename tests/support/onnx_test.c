@@ -5,8 +5,8 @@
  *	onnx_test FOLDER < LINES	FOLDER/model.onnx, test_data_set_N/…
  *
  *	opset [DOMAIN] N
- *	input NAME TYPE			TYPE: DTYPE SHAPE | seq DTYPE | opt
- *DTYPE output NAME TYPE		SHAPE: 2,3 | - (scalar) | ? (not said);
+ *	input NAME TYPE			TYPE: DTYPE SHAPE | seq DTYPE | opt DTYPE
+ *	output NAME TYPE		SHAPE: 2,3 | - (scalar) | ? (not said);
  *					a size may be a name
  *	init NAME DTYPE SHAPE = VALUE…
  *	node OP INPUT… -> OUTPUT… [: NAME] [K=V…]

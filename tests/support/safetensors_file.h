@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* safetensors_file.h - files for tests, from the JSON as it is to stand there
+/*
+ * safetensors_file.h - files for tests, from the JSON as it is to stand there
  */
 #ifndef TEST_SAFETENSORS_FILE_H
 #define TEST_SAFETENSORS_FILE_H

@@ -5,8 +5,8 @@
  *	exhaustive_convert STEP
  *
  * STEP 1 tries all 2^32, by the policy "inf" only. Codes and counts are
- *expected from the values of the narrow type and the points halfway between
- *them (support/narrow.h).
+ * expected from the values of the narrow type and the points halfway between
+ * them (support/narrow.h).
  */
 #include <inttypes.h>
 #include <math.h>

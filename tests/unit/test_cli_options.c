@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli_options.c, cli_help.c, cli_values.c: every kind of option, every mistake
+/*
+ * cli_options.c, cli_help.c, cli_values.c: every kind of option, every mistake
  */
 #include "support/cmocka_all.h"
 

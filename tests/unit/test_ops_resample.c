@@ -419,7 +419,8 @@ regions_are_aligned(void **state)
 	const int64_t one[] = {1, 1, 1, 1};
 
 	(void)state;
-	/* From 0, 0 by 2 times 2: samples at 0.5 and 1.5 without half pixels.
+	/*
+	 * From 0, 0 by 2 times 2: samples at 0.5 and 1.5 without half pixels.
 	 */
 	check_tensor(ALIGN(10, NO_ATTRS, 0, 0, 2, 2), TP_DTYPE_F32, one, 4,
 	    NUMBERS((3 + 4 + 4.5 + 5.5) / 4), 1e-7);

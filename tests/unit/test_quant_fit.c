@@ -81,7 +81,8 @@ check_element(
 	size_t group = (size_t)tp_quant_group_of(&t->g, i);
 	float s = t->scale[group];
 	int zero = t->zero[group], code = code_of(grid, t->codes[i]);
-	/* 53 bits are more than twice 24: the second rounding changes nothing.
+	/*
+	 * 53 bits are more than twice 24: the second rounding changes nothing.
 	 */
 	double want = nearest_even((double)(float)((double)t->x[i] / s)) + zero;
 
@@ -116,7 +117,8 @@ check_range(const struct tensor *t, const struct tp_quant_grid *grid)
 	}
 }
 
-/* All that must hold for a tensor, and that quantizing again changes nothing.
+/*
+ * All that must hold for a tensor, and that quantizing again changes nothing.
  */
 static void
 check_tensor(struct tensor *t, const struct tp_quant_grid *grid)

@@ -337,7 +337,8 @@ bytes_can_be_borrowed(void **state)
 			tp_stream_close(s);
 			continue;
 		}
-		/* A part by copy, so that the first loan begins inside a chunk.
+		/*
+		 * A part by copy, so that the first loan begins inside a chunk.
 		 */
 		for (at = 0; at < 1000; at += 500) {
 			uint8_t part[500];

@@ -34,7 +34,8 @@ put_wrapped(FILE *out, const char *text, size_t column, size_t indent)
 	putc('\n', out);
 }
 
-/* Fill up to the column of explanations, which begin on a new line if need be.
+/*
+ * Fill up to the column of explanations, which begin on a new line if need be.
  */
 static void
 put_help(FILE *out, size_t column, const char *help)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli_options.c - from the table of options to getopt_long and into variables
+/*
+ * cli_options.c - from the table of options to getopt_long and into variables
  */
 #include "cli.h"
 
@@ -116,7 +117,8 @@ complain(const struct parser *p, const char *what, const char *about,
 	return CLI_USAGE;
 }
 
-/* An option that getopt_long did not take: unknown, ambiguous, or `--flag=x`.
+/*
+ * An option that getopt_long did not take: unknown, ambiguous, or `--flag=x`.
  */
 static int
 refuse(const struct parser *p, const char *word)

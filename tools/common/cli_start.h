@@ -12,7 +12,8 @@ void cli_start(void);
  */
 void cli_watch_maps(void);
 
-/* TP_PROFILE and TP_MEM_STATS in the environment: begin, and print at the end.
+/*
+ * TP_PROFILE and TP_MEM_STATS in the environment: begin, and print at the end.
  */
 void cli_watch_begin(void);
 void cli_watch_end(void);

@@ -35,7 +35,8 @@ struct cli_filter {
 		    .help = "not those whose name matches GLOB (repeatable)" \
 	}
 
-/* True if no pattern excludes the name and one, if there are any, includes it.
+/*
+ * True if no pattern excludes the name and one, if there are any, includes it.
  */
 bool cli_filter_takes(const struct cli_filter *filter, struct tp_str name);
 

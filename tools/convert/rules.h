@@ -32,7 +32,8 @@ struct rules {
 	size_t n_kept, n_dropped; /* tensors, by the filter */
 };
 
-/* Read the lists; NULL, or what is wrong with one (good until the next call).
+/*
+ * Read the lists; NULL, or what is wrong with one (good until the next call).
  */
 const char *rules_parse(struct rules *r);
 void rules_release(struct rules *r);

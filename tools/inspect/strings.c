@@ -112,7 +112,8 @@ count(const struct slice *s)
 {
 	uint64_t n = 1;
 
-	/* The sizes of a slice of what is in memory: no product is too large.
+	/*
+	 * The sizes of a slice of what is in memory: no product is too large.
 	 */
 	for (unsigned i = 0; i < s->rank; i++)
 		if (s->sizes[i] == 0)
@@ -129,7 +130,8 @@ struct printer {
 	FILE *out;
 };
 
-/* Below `axis`, whose first element is number `at`; as deep as there are axes.
+/*
+ * Below `axis`, whose first element is number `at`; as deep as there are axes.
  */
 static void
 print_axis(const struct printer *p, unsigned axis, int64_t at)

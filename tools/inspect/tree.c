@@ -9,7 +9,7 @@
  * A name is split behind each '.' and '/', and behind the scope of an ONNX
  * graph, at most MAX_DEPTH times. Siblings that differ in a number at their end
  * only and follow each other are folded when what is below them is equal:
- *names, dtypes and shapes.
+ * names, dtypes and shapes.
  */
 #include "inspect.h"
 
@@ -43,7 +43,8 @@ struct tree {
 	struct tp_map prefixes; /* bytes of a prefix -> node */
 };
 
-/* Find the number at the end of the label, a separator behind it not counted.
+/*
+ * Find the number at the end of the label, a separator behind it not counted.
  */
 static void
 split_label(struct node *x)

@@ -179,7 +179,8 @@ sort_out(struct job *job)
 			continue;
 		f->n_checksums += info->has_crc32c;
 		f->n_unchecked += !info->has_crc32c && info->nbytes > 0;
-		/* One without a checksum and tensors is read for being there.
+		/*
+		 * One without a checksum and tensors is read for being there.
 		 */
 		if (use == UNUSED || (use == SHARED && info->has_crc32c))
 			job->storages[job->n_storages++] = i;

@@ -13,8 +13,8 @@
  *	diff_table.c	figures, and the table of --per-tensor
  *
  * Nothing depends on the number of threads, on how the bytes lie in the files
- *or on how they are read: chunks begin at multiples of TP_COMPARE_CHUNK
- *elements, and are joined in order.
+ * or on how they are read: chunks begin at multiples of TP_COMPARE_CHUNK
+ * elements, and are joined in order.
  */
 #ifndef VERIFY_DIFF_H
 #define VERIFY_DIFF_H

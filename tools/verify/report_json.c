@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_json.c - verdicts as one document that fits schemas/verify.schema.json
+/*
+ * report_json.c - verdicts as one document that fits schemas/verify.schema.json
  */
 #include "report.h"
 

@@ -71,7 +71,8 @@ struct run_targets {
  * or what is wrong.
  */
 const char *run_targets_add(struct run_targets *t, const char *operand);
-/* Models that got no data set have those beside them. NULL, or what is wrong.
+/*
+ * Models that got no data set have those beside them. NULL, or what is wrong.
  */
 const char *run_targets_finish(struct run_targets *t);
 void run_targets_release(struct run_targets *t);

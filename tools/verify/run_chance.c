@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_chance.c - random values: dtype, shape and range are all that can be told
+/*
+ * run_chance.c - random values: dtype, shape and range are all that can be told
  */
 #include "run.h"
 

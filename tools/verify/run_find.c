@@ -129,8 +129,7 @@ list_folders(const char *folder, char ***out, size_t *n)
 			free(path);
 			continue;
 		}
-		p = path
-			 ? realloc(names, (n_names + 1) * sizeof(*names))
+		p = path ? realloc(names, (n_names + 1) * sizeof(*names))
 			 : NULL;
 		if (p) {
 			names = p;

@@ -3,8 +3,8 @@
  * run_rules.c - lines about tests: tolerances, and which are expected to differ
  *
  *	# a comment
- *	test_dft*	atol=1e-6		a pattern, then what holds for
- *it test_adam_multiple	the data needs an epsilon that the model lacks
+ *	test_dft*	atol=1e-6		a pattern, then what holds for it
+ *	test_adam_multiple	the data needs an epsilon that the model lacks
  */
 #include "run.h"
 

@@ -197,8 +197,8 @@ verdict_exit(const struct verdict *v)
 }
 
 unsigned
-verdict_coordinates(const int64_t *shape, unsigned rank, uint64_t n,
-    uint64_t at[TP_MAX_RANK])
+verdict_coordinates(
+    const int64_t *shape, unsigned rank, uint64_t n, uint64_t at[TP_MAX_RANK])
 {
 	for (unsigned d = rank; d-- > 0;) {
 		if (shape[d] <= 0)

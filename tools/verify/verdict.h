@@ -111,7 +111,8 @@ struct verdict {
 	int exit;	/* the worst so far */
 	bool excluded;	/* as a whole, by the user's own option: no failure */
 	bool no_memory; /* something could not be kept: CLI_INPUT */
-	/* The file that could not be read at all; error.status is TP_OK: none.
+	/*
+	 * The file that could not be read at all; error.status is TP_OK: none.
 	 */
 	struct tp_err error;
 	const char *error_path;
@@ -127,8 +128,8 @@ struct verdict {
  * Element n as its coordinates; they are as many as axes, none where there are
  * no elements.
  */
-unsigned verdict_coordinates(const int64_t *shape, unsigned rank, uint64_t n,
-    uint64_t at[TP_MAX_RANK]);
+unsigned verdict_coordinates(
+    const int64_t *shape, unsigned rank, uint64_t n, uint64_t at[TP_MAX_RANK]);
 
 void verdict_init(struct verdict *v, const char *command, const char *first,
     const char *second);

@@ -142,7 +142,8 @@ struct tp_attachment {
 	size_t nbytes;
 };
 
-/* The structure of an ONNX model, its payloads removed; see schemas/native.md.
+/*
+ * The structure of an ONNX model, its payloads removed; see schemas/native.md.
  */
 #define TP_ATTACHMENT_ONNX "onnx.graph"
 

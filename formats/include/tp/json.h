@@ -24,7 +24,8 @@
 
 #define TP_JSON_DEPTH 32
 
-/* What tp_json_finish returns for brackets that do not match or nest too deep.
+/*
+ * What tp_json_finish returns for brackets that do not match or nest too deep.
  */
 #define TP_JSON_MISUSE (-1)
 

@@ -59,7 +59,7 @@ struct tp_quantized_item {
 	struct tp_str name;
 	size_t source; /* entry of the reader underneath */
 	struct tp_recipe recipe;
-	bool widened; /* it was quantized and is f32 now */
+	bool widened;  /* it was quantized and is f32 now */
 	bool measured; /* else the figures that follow are not there yet */
 	/* b: the numbers before; what tp_compare_add_finite fills. */
 	struct tp_compare errors;

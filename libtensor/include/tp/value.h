@@ -54,7 +54,8 @@ TP_API struct tp_value tp_value_of(struct tp_tensor *t);
 /* Frees what the value holds and makes it NONE. */
 TP_API void tp_value_release(struct tp_value *v);
 
-/* The same once more: another handle on the tensor, another share of the list.
+/*
+ * The same once more: another handle on the tensor, another share of the list.
  */
 TP_API TP_NODISCARD enum tp_status tp_value_copy(
     const struct tp_value *v, struct tp_value *out, struct tp_err *err);
