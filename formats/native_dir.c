@@ -65,11 +65,30 @@ record_nbytes(const uint64_t *parts, size_t n_parts)
 	record_nbytes((const uint64_t[]){__VA_ARGS__}, \
 	    sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
+/*
+ * Bytes of record i, or 0 if there is none. Only those of storages and
+ * attachments depend on the writer.
+ */
+typedef uint64_t nbytes_fn(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i);
+
 static uint64_t
-tensor_nbytes(const struct tp_entry *e)
+storage_nbytes(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i)
 {
+	(void)m;
+	return RECORD_NBYTES(
+	    TPI_NATIVE_EXTENT_SIZE, (uint64_t)n->storages[i].n_chunks * 4);
+}
+
+static uint64_t
+tensor_nbytes(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i)
+{
+	const struct tp_entry *e = &m->entries[i];
 	uint32_t flags = tensor_flags(e);
 
+	(void)n;
 	return RECORD_NBYTES(TPI_NATIVE_TENSOR_SIZE, (uint64_t)e->rank * 8,
 	    e->strides ? (uint64_t)e->rank * 8 : 0,
 	    e->sparse ? TPI_NATIVE_SPARSE_SIZE : 0, e->name.len,
@@ -78,22 +97,29 @@ tensor_nbytes(const struct tp_entry *e)
 }
 
 static uint64_t
-meta_nbytes(const struct tp_meta *m)
+quantizer_nbytes(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i)
 {
-	return RECORD_NBYTES(TPI_NATIVE_META_SIZE, m->key.len, m->value.len);
+	(void)n;
+	return m->entries[i].quant ? TPI_NATIVE_QUANTIZER_SIZE : 0;
 }
 
 static uint64_t
-storage_nbytes(const struct tpi_native_place *p)
+meta_nbytes(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i)
 {
-	return RECORD_NBYTES(TPI_NATIVE_EXTENT_SIZE, (uint64_t)p->n_chunks * 4);
+	(void)n;
+	return RECORD_NBYTES(
+	    TPI_NATIVE_META_SIZE, m->meta[i].key.len, m->meta[i].value.len);
 }
 
 static uint64_t
-attachment_nbytes(const struct tpi_native_place *p, struct tp_str name)
+attachment_nbytes(
+    const struct tpi_native_writer *n, const struct tp_model *m, size_t i)
 {
 	return RECORD_NBYTES(TPI_NATIVE_EXTENT_SIZE, TPI_NATIVE_ATTACHMENT_SIZE,
-	    (uint64_t)p->n_chunks * 4, name.len);
+	    (uint64_t)n->attachments[i].n_chunks * 4,
+	    m->attachments[i].name.len);
 }
 
 enum tp_status
@@ -106,14 +132,14 @@ tpi_native_check_model(const struct tp_model *m, struct tp_err *err)
 		    "than 2^32 - 1",
 		    m->n_storages, m->n_entries);
 	for (size_t i = 0; i < m->n_entries; i++)
-		if (tensor_nbytes(&m->entries[i]) > UINT32_MAX)
+		if (tensor_nbytes(NULL, m, i) > UINT32_MAX)
 			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 			    "tensor '%s': a name of %zu bytes, a native file "
 			    "holds less than 4 GiB",
 			    TP_BRIEF(m->entries[i].name),
 			    m->entries[i].name.len);
 	for (size_t i = 0; i < m->n_meta; i++)
-		if (meta_nbytes(&m->meta[i]) > UINT32_MAX)
+		if (meta_nbytes(NULL, m, i) > UINT32_MAX)
 			return tp_fail(err, TP_EUNSUPPORTED, TP_NO_OFFSET,
 			    "metadata '%s': %zu bytes, a native file holds "
 			    "less than 4 GiB",
@@ -139,18 +165,6 @@ emit_padding(struct tpi_native_writer *n, struct tp_err *err)
 	size_t over = (size_t)(tpi_sink_size(n->sink) % TPI_NATIVE_UNIT);
 
 	return emit(n, zeros, over ? TPI_NATIVE_UNIT - over : 0, err);
-}
-
-static enum tp_status
-emit_section(struct tpi_native_writer *n, enum tpi_native_section_kind kind,
-    uint64_t n_records, uint64_t nbytes, struct tp_err *err)
-{
-	struct tpi_native_section s = {
-	    .kind = (uint32_t)kind, .n_records = n_records, .nbytes = nbytes};
-	uint8_t bytes[TPI_NATIVE_SECTION_SIZE];
-
-	tpi_native_put_section(bytes, &s);
-	return emit(n, bytes, sizeof(bytes), err);
 }
 
 static enum tp_status
@@ -181,62 +195,23 @@ emit_chunks(struct tpi_native_writer *n, const struct tpi_native_place *p,
 	return rc;
 }
 
+/* Put record i, of that size, but for the zeros at its end. */
+typedef enum tp_status emit_fn(struct tpi_native_writer *n,
+    const struct tp_model *m, size_t i, uint32_t nbytes, struct tp_err *err);
+
 static enum tp_status
-emit_storages(
-    struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
+emit_storage(struct tpi_native_writer *n, const struct tp_model *m, size_t i,
+    uint32_t nbytes, struct tp_err *err)
 {
+	struct tpi_native_place *p = &n->storages[i];
 	uint8_t bytes[TPI_NATIVE_EXTENT_SIZE];
-	uint64_t nbytes = 0;
 	enum tp_status rc;
 
-	for (size_t i = 0; i < m->n_storages; i++)
-		nbytes += storage_nbytes(&n->storages[i]);
-	rc = emit_section(n, TPI_NATIVE_STORAGES, m->n_storages, nbytes, err);
-	for (size_t i = 0; i < m->n_storages && !rc; i++) {
-		struct tpi_native_place *p = &n->storages[i];
-
-		p->x.record_nbytes = (uint32_t)storage_nbytes(p);
-		tpi_native_put_extent(bytes, &p->x);
-		rc = emit(n, bytes, sizeof(bytes), err);
-		if (!rc)
-			rc = emit_chunks(n, p, err);
-		if (!rc)
-			rc = emit_padding(n, err);
-	}
-	return rc;
-}
-
-static enum tp_status
-emit_attachments(
-    struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
-{
-	uint8_t bytes[TPI_NATIVE_EXTENT_SIZE + TPI_NATIVE_ATTACHMENT_SIZE];
-	uint64_t nbytes = 0;
-	enum tp_status rc;
-
-	for (size_t i = 0; i < m->n_attachments; i++)
-		nbytes += attachment_nbytes(
-		    &n->attachments[i], m->attachments[i].name);
-	rc = emit_section(
-	    n, TPI_NATIVE_ATTACHMENTS, m->n_attachments, nbytes, err);
-	for (size_t i = 0; i < m->n_attachments && !rc; i++) {
-		struct tpi_native_place *p = &n->attachments[i];
-		struct tp_str name = m->attachments[i].name;
-		struct tpi_native_attachment a = {
-		    .name_nbytes = (uint32_t)name.len};
-
-		p->x.record_nbytes = (uint32_t)attachment_nbytes(p, name);
-		tpi_native_put_extent(bytes, &p->x);
-		tpi_native_put_attachment(bytes + TPI_NATIVE_EXTENT_SIZE, &a);
-		rc = emit(n, bytes, sizeof(bytes), err);
-		if (!rc)
-			rc = emit_chunks(n, p, err);
-		if (!rc)
-			rc = emit(n, name.s, name.len, err);
-		if (!rc)
-			rc = emit_padding(n, err);
-	}
-	return rc;
+	(void)m;
+	p->x.record_nbytes = nbytes;
+	tpi_native_put_extent(bytes, &p->x);
+	rc = emit(n, bytes, sizeof(bytes), err);
+	return rc ? rc : emit_chunks(n, p, err);
 }
 
 /* What of a tensor varies: shape, strides, sparse part, names. */
@@ -264,104 +239,123 @@ emit_tensor_rest(struct tpi_native_writer *n, const struct tp_entry *e,
 		rc = emit(n, e->scope.s, e->scope.len, err);
 	if (!rc && !(flags & TPI_NATIVE_LOCAL_IN_NAME))
 		rc = emit(n, local_name(e).s, local_name(e).len, err);
-	return rc ? rc : emit_padding(n, err);
+	return rc;
 }
 
-/* Each quantized tensor has a record of its own; they count from 0. */
 static enum tp_status
-emit_tensors(
-    struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
+emit_tensor(struct tpi_native_writer *n, const struct tp_model *m, size_t i,
+    uint32_t nbytes, struct tp_err *err)
 {
+	const struct tp_entry *e = &m->entries[i];
+	struct tpi_native_tensor t = {
+	    .record_nbytes = nbytes,
+	    .dtype = tpi_native_dtype_code(e->dtype),
+	    .rank = (uint8_t)e->rank,
+	    .origin = (uint8_t)e->origin,
+	    .flags = tensor_flags(e),
+	    .storage = (uint32_t)e->storage,
+	    .first = e->first,
+	    .quantizer = e->quant ? n->n_quantized++ : TPI_NATIVE_NO_INDEX,
+	    .name_nbytes = (uint32_t)e->name.len,
+	    .scope_nbytes = (uint32_t)e->scope.len,
+	    .local_nbytes = (uint32_t)local_name(e).len,
+	};
 	uint8_t bytes[TPI_NATIVE_TENSOR_SIZE];
-	uint64_t nbytes = 0;
-	uint32_t n_quant = 0;
 	enum tp_status rc;
 
-	for (size_t i = 0; i < m->n_entries; i++)
-		nbytes += tensor_nbytes(&m->entries[i]);
-	rc = emit_section(n, TPI_NATIVE_TENSORS, m->n_entries, nbytes, err);
-	for (size_t i = 0; i < m->n_entries && !rc; i++) {
-		const struct tp_entry *e = &m->entries[i];
-		struct tpi_native_tensor t = {
-		    .record_nbytes = (uint32_t)tensor_nbytes(e),
-		    .dtype = tpi_native_dtype_code(e->dtype),
-		    .rank = (uint8_t)e->rank,
-		    .origin = (uint8_t)e->origin,
-		    .flags = tensor_flags(e),
-		    .storage = (uint32_t)e->storage,
-		    .first = e->first,
-		    .quantizer = e->quant ? n_quant++ : TPI_NATIVE_NO_INDEX,
-		    .name_nbytes = (uint32_t)e->name.len,
-		    .scope_nbytes = (uint32_t)e->scope.len,
-		    .local_nbytes = (uint32_t)local_name(e).len,
-		};
-
-		tpi_native_put_tensor(bytes, &t);
-		rc = emit(n, bytes, sizeof(bytes), err);
-		if (!rc)
-			rc = emit_tensor_rest(n, e, t.flags, err);
-	}
-	return rc;
+	tpi_native_put_tensor(bytes, &t);
+	rc = emit(n, bytes, sizeof(bytes), err);
+	return rc ? rc : emit_tensor_rest(n, e, t.flags, err);
 }
 
 static enum tp_status
-emit_quantizers(
-    struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
+emit_quantizer(struct tpi_native_writer *n, const struct tp_model *m, size_t i,
+    uint32_t nbytes, struct tp_err *err)
 {
+	const struct tp_quant_info *q = m->entries[i].quant;
+	struct tpi_native_quantizer d = {
+	    .record_nbytes = nbytes,
+	    .per = (uint8_t)q->per,
+	    .flags = q->in_graph ? TPI_NATIVE_IN_GRAPH : 0,
+	    .axis = q->per == TP_PER_TENSOR ? 0 : q->axis,
+	    .block = q->per == TP_PER_BLOCK ? q->block : 0,
+	    .scale = (uint32_t)q->scale,
+	    .zero_point = q->zero_point == TP_NONE ? TPI_NATIVE_NO_INDEX
+						   : (uint32_t)q->zero_point,
+	};
 	uint8_t bytes[TPI_NATIVE_QUANTIZER_SIZE];
-	uint64_t count = 0;
-	enum tp_status rc;
 
-	for (size_t i = 0; i < m->n_entries; i++)
-		count += m->entries[i].quant != NULL;
-	rc = emit_section(n, TPI_NATIVE_QUANTIZERS, count,
-	    count * TPI_NATIVE_QUANTIZER_SIZE, err);
-	for (size_t i = 0; i < m->n_entries && !rc; i++) {
-		const struct tp_quant_info *q = m->entries[i].quant;
-		struct tpi_native_quantizer d = {
-		    .record_nbytes = TPI_NATIVE_QUANTIZER_SIZE};
-
-		if (!q)
-			continue;
-		d.per = (uint8_t)q->per;
-		d.flags = q->in_graph ? TPI_NATIVE_IN_GRAPH : 0;
-		d.axis = q->per == TP_PER_TENSOR ? 0 : q->axis;
-		d.block = q->per == TP_PER_BLOCK ? q->block : 0;
-		d.scale = (uint32_t)q->scale;
-		d.zero_point = q->zero_point == TP_NONE
-				   ? TPI_NATIVE_NO_INDEX
-				   : (uint32_t)q->zero_point;
-		tpi_native_put_quantizer(bytes, &d);
-		rc = emit(n, bytes, sizeof(bytes), err);
-	}
-	return rc;
+	tpi_native_put_quantizer(bytes, &d);
+	return emit(n, bytes, sizeof(bytes), err);
 }
 
 static enum tp_status
-emit_metadata(
-    struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
+emit_meta(struct tpi_native_writer *n, const struct tp_model *m, size_t i,
+    uint32_t nbytes, struct tp_err *err)
 {
+	const struct tp_meta *pair = &m->meta[i];
+	struct tpi_native_meta d = {
+	    .record_nbytes = nbytes,
+	    .key_nbytes = (uint32_t)pair->key.len,
+	    .value_nbytes = (uint32_t)pair->value.len,
+	};
 	uint8_t bytes[TPI_NATIVE_META_SIZE];
-	uint64_t nbytes = 0;
 	enum tp_status rc;
 
-	for (size_t i = 0; i < m->n_meta; i++)
-		nbytes += meta_nbytes(&m->meta[i]);
-	rc = emit_section(n, TPI_NATIVE_METADATA, m->n_meta, nbytes, err);
-	for (size_t i = 0; i < m->n_meta && !rc; i++) {
-		const struct tp_meta *pair = &m->meta[i];
-		struct tpi_native_meta d = {
-		    .record_nbytes = (uint32_t)meta_nbytes(pair),
-		    .key_nbytes = (uint32_t)pair->key.len,
-		    .value_nbytes = (uint32_t)pair->value.len,
-		};
+	tpi_native_put_meta(bytes, &d);
+	rc = emit(n, bytes, sizeof(bytes), err);
+	if (!rc)
+		rc = emit(n, pair->key.s, pair->key.len, err);
+	return rc ? rc : emit(n, pair->value.s, pair->value.len, err);
+}
 
-		tpi_native_put_meta(bytes, &d);
-		rc = emit(n, bytes, sizeof(bytes), err);
-		if (!rc)
-			rc = emit(n, pair->key.s, pair->key.len, err);
-		if (!rc)
-			rc = emit(n, pair->value.s, pair->value.len, err);
+static enum tp_status
+emit_attachment(struct tpi_native_writer *n, const struct tp_model *m, size_t i,
+    uint32_t nbytes, struct tp_err *err)
+{
+	struct tpi_native_place *p = &n->attachments[i];
+	struct tp_str name = m->attachments[i].name;
+	struct tpi_native_attachment a = {.name_nbytes = (uint32_t)name.len};
+	uint8_t bytes[TPI_NATIVE_EXTENT_SIZE + TPI_NATIVE_ATTACHMENT_SIZE];
+	enum tp_status rc;
+
+	p->x.record_nbytes = nbytes;
+	tpi_native_put_extent(bytes, &p->x);
+	tpi_native_put_attachment(bytes + TPI_NATIVE_EXTENT_SIZE, &a);
+	rc = emit(n, bytes, sizeof(bytes), err);
+	if (!rc)
+		rc = emit_chunks(n, p, err);
+	return rc ? rc : emit(n, name.s, name.len, err);
+}
+
+struct section {
+	enum tpi_native_section_kind kind;
+	size_t n; /* records at most */
+	nbytes_fn *nbytes;
+	emit_fn *emit;
+};
+
+static enum tp_status
+emit_section(struct tpi_native_writer *n, const struct tp_model *m,
+    const struct section *s, struct tp_err *err)
+{
+	struct tpi_native_section head = {.kind = (uint32_t)s->kind};
+	uint8_t bytes[TPI_NATIVE_SECTION_SIZE];
+	enum tp_status rc;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t nbytes = s->nbytes(n, m, i);
+
+		head.n_records += nbytes > 0;
+		head.nbytes += nbytes;
+	}
+	tpi_native_put_section(bytes, &head);
+	rc = emit(n, bytes, sizeof(bytes), err);
+	for (size_t i = 0; i < s->n && !rc; i++) {
+		uint64_t nbytes = s->nbytes(n, m, i);
+
+		if (nbytes)
+			rc = s->emit(n, m, i, (uint32_t)nbytes, err);
 		if (!rc)
 			rc = emit_padding(n, err);
 	}
@@ -372,15 +366,18 @@ enum tp_status
 tpi_native_put_directory(
     struct tpi_native_writer *n, const struct tp_model *m, struct tp_err *err)
 {
-	enum tp_status rc = emit_storages(n, m, err);
+	const struct section sections[] = {
+	    {TPI_NATIVE_STORAGES, m->n_storages, storage_nbytes, emit_storage},
+	    {TPI_NATIVE_TENSORS, m->n_entries, tensor_nbytes, emit_tensor},
+	    {TPI_NATIVE_QUANTIZERS, m->n_entries, quantizer_nbytes,
+		emit_quantizer},
+	    {TPI_NATIVE_METADATA, m->n_meta, meta_nbytes, emit_meta},
+	    {TPI_NATIVE_ATTACHMENTS, m->n_attachments, attachment_nbytes,
+		emit_attachment},
+	};
+	enum tp_status rc = TP_OK;
 
-	if (!rc)
-		rc = emit_tensors(n, m, err);
-	if (!rc)
-		rc = emit_quantizers(n, m, err);
-	if (!rc)
-		rc = emit_metadata(n, m, err);
-	if (!rc)
-		rc = emit_attachments(n, m, err);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !rc; i++)
+		rc = emit_section(n, m, &sections[i], err);
 	return rc;
 }

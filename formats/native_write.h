@@ -16,6 +16,7 @@ struct tpi_native_writer {
 	struct tpi_native_place *storages, *attachments;
 	uint32_t **chunks; /* of each storage, then of each attachment */
 	uint32_t dir_crc32c;
+	uint32_t n_quantized; /* tensors in the directory so far: they count */
 };
 
 /*
