@@ -8,7 +8,7 @@
  * (Under sanitizers, which have their own, the linker sends only the calls of
  * our own libraries here: tp_no_memory_test in CMakeLists.txt.)
  *
- * The functions stand in a list, one line each:
+ * The functions stand in a list, which no_memory_list.h reads, one line each:
  *
  *	GETS(f, (ARGUMENTS))	returns a status, and gets memory
  *	SOME(f, …)		the same, and does without some of it
@@ -337,55 +337,6 @@ no_memory_rounds(const struct no_memory_row *row, struct world *w, bool once)
 		if (++n > NO_MEMORY_MAX)
 			fail_msg("%s never succeeds", row->name);
 	return n - 1;
-}
-
-/* Calls that failed, of all functions. */
-static long no_memory_total;
-
-/* A cmocka test; *state is the row. */
-static void
-no_memory_test(void **state, struct world *w)
-{
-	const struct no_memory_row *row = *state;
-	long n = no_memory_rounds(row, w, false);
-
-	(void)no_memory_rounds(row, w, true);
-	if (row->kind < NO_MEMORY_NEVER && n == 0)
-		fail_msg("%s gets no memory", row->name);
-	no_memory_total += n;
-}
-
-static int
-no_memory_main(const char *what, const struct no_memory_row *rows, size_t n,
-    int argc, char **argv, CMUnitTestFunction test, CMFixtureFunction set_up,
-    CMFixtureFunction tear_down)
-{
-	static struct CMUnitTest tests[1024];
-	char key[80];
-	int failed;
-
-	if (argc > 1 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < n; i++)
-			puts(rows[i].name);
-		return 0;
-	}
-	if (n > 1024)
-		abort();
-	for (size_t i = 0; i < n; i++) {
-		union {
-			const void *row;
-			void *state;
-		} p = {&rows[i]};
-
-		tests[i] = (struct CMUnitTest){
-		    rows[i].name, test, NULL, NULL, p.state};
-	}
-	failed = _cmocka_run_group_tests(what, tests, n, set_up, tear_down);
-	snprintf(key, sizeof(key), "no_memory.%s.functions", what);
-	print_fact(key, n);
-	snprintf(key, sizeof(key), "no_memory.%s.allocations", what);
-	print_fact(key, (uint64_t)no_memory_total);
-	return failed;
 }
 
 #endif

@@ -68,6 +68,16 @@ add_int(TpOnnx__NodeProto *node, const char *name, int64_t value)
 	a->i = value;
 }
 
+/* If(c) -> y, else_branch to be added. */
+static inline TpOnnx__NodeProto *
+add_if(TpOnnx__GraphProto *g, TpOnnx__GraphProto *then_branch)
+{
+	TpOnnx__NodeProto *node = add_node(g, "If", "c", "y");
+
+	build_attribute(node, "then_branch", A_GRAPH)->g = then_branch;
+	return node;
+}
+
 static inline TpOnnx__GraphProto *
 new_graph(void)
 {

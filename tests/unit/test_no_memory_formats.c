@@ -429,42 +429,11 @@ set_up(void **state)
 	return rc;
 }
 
-/*
- * ---- the list ----
- */
-
-#define GETS NO_MEMORY_STATUS
-#define SOME NO_MEMORY_STATUS
-#define MAY NO_MEMORY_OTHER
-#define NEVER_S NO_MEMORY_STATUS
-#define NEVER NO_MEMORY_OTHER
-#include "no_memory/formats.def"
-#undef GETS
-#undef SOME
-#undef MAY
-#undef NEVER_S
-#undef NEVER
-
-static const struct no_memory_row rows[] = {
-#define GETS(f, args) NO_MEMORY_ROW(f, GETS)
-#define SOME(f, args) NO_MEMORY_ROW(f, SOME)
-#define MAY(f, args) NO_MEMORY_ROW(f, MAY)
-#define NEVER_S(f, args) NO_MEMORY_ROW(f, NEVER)
-#define NEVER NEVER_S
-#include "no_memory/formats.def"
-};
-
-static void
-test(void **state)
-{
-	static struct world world;
-
-	no_memory_test(state, &world);
-}
+#define NO_MEMORY_LIST "unit/no_memory/formats.def"
+#include "support/no_memory_list.h"
 
 int
 main(int argc, char **argv)
 {
-	return no_memory_main("formats", rows, sizeof(rows) / sizeof(rows[0]),
-	    argc, argv, test, set_up, temp_dir_teardown);
+	return no_memory_main("formats", argc, argv, set_up, temp_dir_teardown);
 }

@@ -435,42 +435,11 @@ world_release(struct world *w)
 		tp_mem_free(NULL, w->made, 20, 1);
 }
 
-/*
- * ---- the list ----
- */
-
-#define GETS NO_MEMORY_STATUS
-#define BLOCK NO_MEMORY_BLOCK
-#define NEVER_S NO_MEMORY_STATUS
-#define NEVER NO_MEMORY_OTHER
-#define MAY NO_MEMORY_OTHER
-#include "no_memory/tensor.def"
-#undef GETS
-#undef BLOCK
-#undef NEVER_S
-#undef NEVER
-#undef MAY
-
-static const struct no_memory_row rows[] = {
-#define GETS(f, args) NO_MEMORY_ROW(f, GETS)
-#define BLOCK GETS
-#define NEVER_S(f, args) NO_MEMORY_ROW(f, NEVER)
-#define NEVER NEVER_S
-#define MAY(f, args) NO_MEMORY_ROW(f, MAY)
-#include "no_memory/tensor.def"
-};
-
-static void
-test(void **state)
-{
-	static struct world world;
-
-	no_memory_test(state, &world);
-}
+#define NO_MEMORY_LIST "unit/no_memory/tensor.def"
+#include "support/no_memory_list.h"
 
 int
 main(int argc, char **argv)
 {
-	return no_memory_main("tensor", rows, sizeof(rows) / sizeof(rows[0]),
-	    argc, argv, test, NULL, NULL);
+	return no_memory_main("tensor", argc, argv, NULL, NULL);
 }

@@ -210,9 +210,7 @@ test_others(void **state)
 
 		add_node(a, "MatMul", "x d", "o");
 		BUILD_ADD(a->output, a->n_output, build_value("o", FLOAT));
-		build_attribute(
-		    add_node(g, "If", "c", "y"), "then_branch", A_GRAPH)
-		    ->g = a;
+		add_if(g, a);
 	}
 	assert_widened(g, 13, "q:1[2,2]; If(c)=y then_branch={MatMul(x,q)=o}");
 
@@ -229,7 +227,6 @@ static void
 test_left_alone(void **state)
 {
 	TpOnnx__GraphProto *g = quantized_graph(), *a;
-	TpOnnx__NodeProto *node;
 
 	(void)state;
 	BUILD_ADD(g->output, g->n_output, build_value("d", FLOAT));
@@ -296,8 +293,7 @@ test_left_alone(void **state)
 	add_node(a, "Relu", "x", "q");
 	add_node(a, "MatMul", "q d", "o");
 	BUILD_ADD(a->output, a->n_output, build_value("o", FLOAT));
-	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", A_GRAPH)->g = a;
+	add_if(g, a);
 	assert_left(g, 13, "its name means something else");
 }
 

@@ -149,7 +149,6 @@ test_branches(void **state)
 {
 	TpOnnx__GraphProto *g = open_graph(), *a = build_graph(),
 			   *b = build_graph();
-	TpOnnx__NodeProto *node;
 	TpOnnx__ModelProto *m;
 
 	(void)state;
@@ -159,9 +158,7 @@ test_branches(void **state)
 	add_node(a, "ReduceMean", "s", "t");
 	BUILD_ADD(a->output, a->n_output, build_value("t", FLOAT));
 	BUILD_ADD(b->output, b->n_output, build_value("x", FLOAT));
-	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", A_GRAPH)->g = a;
-	build_attribute(node, "else_branch", A_GRAPH)->g = b;
+	build_attribute(add_if(g, a), "else_branch", A_GRAPH)->g = b;
 	m = halved(g, 8, 13);
 	assert_text(m,
 	    "Cast(x)=x_half to=10; "

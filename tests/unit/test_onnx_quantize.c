@@ -38,90 +38,103 @@ conv_graph(void)
 	return g;
 }
 
+/* What becomes of conv_graph at an opset: its weights but b, nodes before Conv. */
+struct conv_row {
+	int64_t opset;
+	struct wish w;
+	const char *weights, *nodes;
+};
+
+static void
+assert_conv_becomes(const struct conv_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char want[512];
+
+		snprintf(want, sizeof(want),
+		    "%s b:1[2]; Relu(x)=r; %s; Conv(r,w_dequantized,b)=y",
+		    rows[i].weights, rows[i].nodes);
+		assert_becomes(conv_graph(), rows[i].opset, rows[i].w, want);
+	}
+}
+
 /* Each form of DequantizeLinear, behind what needs no weight. */
 static void
 test_dequantize_linear(void **state)
 {
+	static const struct conv_row rows[] = {
+	    {13, {.scheme = "int8", .per = TP_PER_CHANNEL},
+		"w:3[2,3,1,1] w_scale:1[2]",
+		"DequantizeLinear(w,w_scale)=w_dequantized axis=0"},
+	    {10, {.scheme = "int8", .per = TP_PER_TENSOR},
+		"w:3[2,3,1,1] w_scale:1[]",
+		"DequantizeLinear(w,w_scale)=w_dequantized"},
+	    {13, {.scheme = "uint8", .per = TP_PER_CHANNEL},
+		"w:2[2,3,1,1] w_scale:1[2] w_zero_point:2[2]",
+		"DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized "
+		"axis=0"},
+	    {21, {.scheme = "int4", .per = TP_PER_BLOCK},
+		"w:22[2,3,1,1] w_scale:1[2,2,1,1]",
+		"DequantizeLinear(w,w_scale)=w_dequantized axis=1 "
+		"block_size=2"},
+	    {21, {.scheme = "uint4", .per = TP_PER_CHANNEL, .asymmetric = true},
+		"w:21[2,3,1,1] w_scale:1[2] w_zero_point:21[2]",
+		"DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized "
+		"axis=0"},
+	};
+
 	(void)state;
-	assert_becomes(conv_graph(), 13,
-	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL},
-	    "w:3[2,3,1,1] w_scale:1[2] b:1[2]; Relu(x)=r; "
-	    "DequantizeLinear(w,w_scale)=w_dequantized axis=0; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 10,
-	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
-	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
-	    "DequantizeLinear(w,w_scale)=w_dequantized; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 13,
-	    (struct wish){.scheme = "uint8", .per = TP_PER_CHANNEL},
-	    "w:2[2,3,1,1] w_scale:1[2] w_zero_point:2[2] b:1[2]; Relu(x)=r; "
-	    "DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized axis=0; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 21,
-	    (struct wish){.scheme = "int4", .per = TP_PER_BLOCK},
-	    "w:22[2,3,1,1] w_scale:1[2,2,1,1] b:1[2]; Relu(x)=r; "
-	    "DequantizeLinear(w,w_scale)=w_dequantized axis=1 block_size=2; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 21,
-	    (struct wish){
-		.scheme = "uint4", .per = TP_PER_CHANNEL, .asymmetric = true},
-	    "w:21[2,3,1,1] w_scale:1[2] w_zero_point:21[2] b:1[2]; Relu(x)=r; "
-	    "DequantizeLinear(w,w_scale,w_zero_point)=w_dequantized axis=0; "
-	    "Conv(r,w_dequantized,b)=y");
+	assert_conv_becomes(rows, COUNT_OF(rows));
 }
 
 /* The same arithmetic where there is no such operator. */
 static void
 test_arithmetic(void **state)
 {
+	static const struct conv_row rows[] = {
+	    {12, {.scheme = "int8", .per = TP_PER_CHANNEL},
+		"w:3[2,3,1,1] w_scale:1[2,1,1,1]",
+		"Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized"},
+	    {9, {.scheme = "uint8", .per = TP_PER_CHANNEL, .asymmetric = true},
+		"w:2[2,3,1,1] w_scale:1[2,1,1,1] w_zero_point:2[2,1,1,1]",
+		"Cast(w)=w_cast to=1; "
+		"Cast(w_zero_point)=w_zero_point_cast to=1; "
+		"Sub(w_cast,w_zero_point_cast)=w_shifted; "
+		"Mul(w_shifted,w_scale)=w_dequantized"},
+	    {9, {.scheme = "int8", .per = TP_PER_TENSOR},
+		"w:3[2,3,1,1] w_scale:1[]",
+		"Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized"},
+	    /* Attributes said how operands broadcast, a text what Cast gives. */
+	    {6,
+		{.scheme = "int8",
+		    .per = TP_PER_CHANNEL,
+		    .axis = 1,
+		    .fixed = true},
+		"w:3[2,3,1,1] w_scale:1[3]",
+		"Cast(w)=w_cast to=1; "
+		"Mul(w_cast,w_scale)=w_dequantized broadcast=1 axis=1"},
+	    {5, {.scheme = "int8", .per = TP_PER_TENSOR},
+		"w:3[2,3,1,1] w_scale:1[]",
+		"Cast(w)=w_cast to=FLOAT; "
+		"Mul(w_cast,w_scale)=w_dequantized broadcast=1"},
+	};
+
 	(void)state;
-	assert_becomes(conv_graph(), 12,
-	    (struct wish){.scheme = "int8", .per = TP_PER_CHANNEL},
-	    "w:3[2,3,1,1] w_scale:1[2,1,1,1] b:1[2]; Relu(x)=r; "
-	    "Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 9,
-	    (struct wish){
-		.scheme = "uint8", .per = TP_PER_CHANNEL, .asymmetric = true},
-	    "w:2[2,3,1,1] w_scale:1[2,1,1,1] w_zero_point:2[2,1,1,1] b:1[2]; "
-	    "Relu(x)=r; Cast(w)=w_cast to=1; "
-	    "Cast(w_zero_point)=w_zero_point_cast to=1; "
-	    "Sub(w_cast,w_zero_point_cast)=w_shifted; "
-	    "Mul(w_shifted,w_scale)=w_dequantized; Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 9,
-	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
-	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
-	    "Cast(w)=w_cast to=1; Mul(w_cast,w_scale)=w_dequantized; "
-	    "Conv(r,w_dequantized,b)=y");
-	/* Attributes said how operands broadcast, a text what Cast gives. */
-	assert_becomes(conv_graph(), 6,
-	    (struct wish){.scheme = "int8",
-		.per = TP_PER_CHANNEL,
-		.axis = 1,
-		.fixed = true},
-	    "w:3[2,3,1,1] w_scale:1[3] b:1[2]; Relu(x)=r; "
-	    "Cast(w)=w_cast to=1; "
-	    "Mul(w_cast,w_scale)=w_dequantized broadcast=1 axis=1; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 5,
-	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
-	    "w:3[2,3,1,1] w_scale:1[] b:1[2]; Relu(x)=r; "
-	    "Cast(w)=w_cast to=FLOAT; "
-	    "Mul(w_cast,w_scale)=w_dequantized broadcast=1; "
-	    "Conv(r,w_dequantized,b)=y");
+	assert_conv_becomes(rows, COUNT_OF(rows));
 }
 
 static void
 test_casts(void **state)
 {
+	static const struct conv_row rows[] = {
+	    {7, {.scheme = "f16"}, "w:10[2,3,1,1]",
+		"Cast(w)=w_dequantized to=1"},
+	    {19, {.scheme = "f8e4m3"}, "w:17[2,3,1,1]",
+		"Cast(w)=w_dequantized to=1"},
+	};
+
 	(void)state;
-	assert_becomes(conv_graph(), 7, (struct wish){.scheme = "f16"},
-	    "w:10[2,3,1,1] b:1[2]; Relu(x)=r; Cast(w)=w_dequantized to=1; "
-	    "Conv(r,w_dequantized,b)=y");
-	assert_becomes(conv_graph(), 19, (struct wish){.scheme = "f8e4m3"},
-	    "w:17[2,3,1,1] b:1[2]; Relu(x)=r; Cast(w)=w_dequantized to=1; "
-	    "Conv(r,w_dequantized,b)=y");
+	assert_conv_becomes(rows, COUNT_OF(rows));
 }
 
 /* The axis is the consumer's. */
@@ -251,7 +264,6 @@ static void
 test_inner_graphs(void **state)
 {
 	TpOnnx__GraphProto *g = new_graph(), *a = build_graph();
-	TpOnnx__NodeProto *node;
 
 	(void)state;
 	add_weight(g, "w", SHAPE(2, 2));
@@ -264,8 +276,7 @@ test_inner_graphs(void **state)
 	add_node(a, "MatMul", "w_scale v", "r");
 	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
 	add_node(g, "Relu", "x", "x2");
-	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", A_GRAPH)->g = a;
+	add_if(g, a);
 	assert_becomes(g, 13,
 	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
 	    "w:3[2,2] w_scale_2:1[]; Relu(x)=x2; "
@@ -309,7 +320,6 @@ static void
 test_names_that_hide(void **state)
 {
 	TpOnnx__GraphProto *g = new_graph(), *a = build_graph();
-	TpOnnx__NodeProto *node;
 
 	(void)state;
 	add_weight(g, "w", SHAPE(2, 2));
@@ -318,8 +328,7 @@ test_names_that_hide(void **state)
 	add_node(a, "Relu", "x", "w");
 	add_node(a, "MatMul", "x w", "r");
 	BUILD_ADD(a->output, a->n_output, build_value("r", FLOAT));
-	node = add_node(g, "If", "c", "y");
-	build_attribute(node, "then_branch", A_GRAPH)->g = a;
+	add_if(g, a);
 	add_node(g, "MatMul", "y w", "z");
 	assert_becomes(g, 13,
 	    (struct wish){.scheme = "int8", .per = TP_PER_TENSOR},
