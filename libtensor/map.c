@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tp/endian.h"
+#include "siphash.h"
 
 #include "banned.h"
 
@@ -15,26 +15,17 @@ struct tp_map_slot {
 };
 
 /*
- * A multiply-and-fold hash over 8-byte words. The key is an address, different
- * in every process where address randomisation is on.
+ * The key is an address, different in every process where address randomisation
+ * is on.
  */
 static uint64_t
-hash_bytes(struct tp_str key)
+hash_bytes(struct tp_str bytes)
 {
-	static const char seed_anchor;
-	const uint64_t mul = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t h = (uint64_t)(uintptr_t)&seed_anchor * mul ^ key.len;
-	size_t i = 0;
+	static const char anchor;
+	const uint64_t key[2] = {
+	    (uint64_t)(uintptr_t)&anchor, ~(uint64_t)(uintptr_t)&anchor};
 
-	for (; key.len - i >= 8; i += 8) {
-		h = (h ^ tp_le64(key.s + i)) * mul;
-		h ^= h >> 32;
-	}
-	for (; i < key.len; i++)
-		h = (h ^ (unsigned char)key.s[i]) * mul;
-	h ^= h >> 29;
-	h *= mul;
-	return h ^ h >> 32;
+	return tpi_siphash(key, bytes.s, bytes.len);
 }
 
 void

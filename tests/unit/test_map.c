@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.c: names of all kinds found again, with and without room made before */
+/*
+ * map.c, siphash.c: names of all kinds found again, with and without room made
+ * before; hashes
+ */
 #include "support/cmocka_all.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "tp/map.h"
+
+#include "libtensor/siphash.h"
 
 #include "support/fail_alloc.h"
 
@@ -104,6 +109,65 @@ room_may_be_missing(void **state)
 	}
 }
 
+/* What Python gives for hash() where PYTHONHASHSEED is 0. */
+static void
+hashes_are_siphash(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t hash;
+	} known[] = {
+	    {"a", UINT64_C(0x407448d2b89b1813)},
+	    {"abcdefg", UINT64_C(0x6db12aae9070f506)},
+	    {"abcdefgh", UINT64_C(0x3f7b849c0b8e35ea)},
+	    {"abcdefghi", UINT64_C(0xf89b34a3d11eb6e5)},
+	    {"layer.0.weight", UINT64_C(0x53f3f9b339afd0eb)},
+	};
+	static const uint64_t zero[2];
+	uint8_t bytes[64];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		assert_true(tpi_siphash(zero, known[i].text,
+				strlen(known[i].text)) == known[i].hash);
+	for (uint8_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i;
+	assert_true(tpi_siphash(zero, bytes, sizeof(bytes)) ==
+		    UINT64_C(0x75e05fd5bbc870c6));
+}
+
+/*
+ * A multiplication by an odd number leaves a difference in the highest bit
+ * alone, and the next word can take it back: a hash of that kind gives all of
+ * these the same value, whatever its key.
+ */
+static void
+names_cannot_be_made_to_collide(void **state)
+{
+	enum { BLOCKS = 10, NAMES = 1 << BLOCKS };
+	static const uint64_t keys[][2] = {{0, 0}, {1, 2}, {~UINT64_C(0), 77}};
+	static uint64_t hashes[NAMES];
+
+	(void)state;
+	for (size_t k = 0; k < COUNT_OF(keys); k++) {
+		for (size_t i = 0; i < NAMES; i++) {
+			uint8_t text[BLOCKS * 16];
+
+			memset(text, 'a', sizeof(text));
+			for (size_t b = 0; b < BLOCKS; b++) {
+				uint8_t *p = text + 16 * b;
+
+				if (i >> b & 1)
+					p[7] ^= 0x80, p[11] ^= 0x80,
+					    p[15] ^= 0x80;
+			}
+			hashes[i] = tpi_siphash(keys[k], text, sizeof(text));
+			for (size_t j = 0; j < i; j++)
+				assert_true(hashes[i] != hashes[j]);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -111,6 +175,8 @@ main(void)
 	    cmocka_unit_test(keys_are_found_again),
 	    cmocka_unit_test(odd_keys_are_kept_apart),
 	    cmocka_unit_test(room_may_be_missing),
+	    cmocka_unit_test(hashes_are_siphash),
+	    cmocka_unit_test(names_cannot_be_made_to_collide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@
  *
  * An open-addressing table whose keys are borrowed: each must stay where it is
  * while the map lives. Lookups cost one hash and about one comparison; nothing
- * depends on the order of the table, so no output does. The hash is keyed by a
- * value drawn once a process, so that a file cannot be built to make it slow.
+ * depends on the order of the table, so no output does. The hash is SipHash,
+ * keyed by a value drawn once a process, so no file can be made to be slow.
  */
 #ifndef TP_MAP_H
 #define TP_MAP_H
