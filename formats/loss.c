@@ -42,6 +42,7 @@ tp_loss_find(const char *name)
 struct losses {
 	tp_loss_fn *fn;
 	void *ctx;
+	bool whole; /* what survey said */
 	unsigned all;
 };
 
@@ -59,8 +60,10 @@ ask_format(const struct tp_format *f, const struct tp_create_options *options,
     const struct tp_model *m, size_t i, bool shared, struct losses *l)
 {
 	char why[TP_WHY_SIZE] = "";
-	unsigned bits = f->loses ? f->loses(options, m, i, shared, why) : 0;
+	unsigned bits = 0;
 
+	if (f->loses)
+		bits = f->loses(options, m, l->whole, i, shared, why);
 	for (size_t k = 0; kinds[k].kind != TP_LOSS_ALL; k++)
 		if (bits & (unsigned)kinds[k].kind)
 			tell(l, i, kinds[k].kind, why);
@@ -136,6 +139,8 @@ tp_format_loses(const struct tp_format *f,
 
 	if (!options)
 		options = &none;
+	if (f->survey)
+		l.whole = f->survey(options, m);
 	if (m->n_meta && !(f->caps & TPI_CAP_METADATA)) {
 		char why[TP_WHY_SIZE];
 

@@ -20,6 +20,7 @@ const struct tp_format tpi_format_onnx = {
     .attach = tpi_onnx_attach,
     .close = tpi_onnx_close,
     .holds_dtype = tpi_onnx_holds_dtype,
+    .survey = tpi_onnx_wants_outside,
     .loses = tpi_onnx_loses,
     .keeps_attachment = tpi_onnx_keeps_attachment,
     .plan = tpi_onnx_plan,

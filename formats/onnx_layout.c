@@ -19,6 +19,8 @@
 #include "tp/checked.h"
 #include "tp/utf8.h"
 
+#include "onnx_write.h"
+
 #include "banned.h"
 
 #define DEFAULT_THRESHOLD 1024
@@ -59,15 +61,16 @@ estimate(const struct tp_model *m)
 	return over ? UINT64_MAX : sum;
 }
 
-static uint64_t
-threshold(const struct tp_create_options *options)
+uint64_t
+tpi_onnx_threshold(const struct tp_create_options *options)
 {
 	return options->external_threshold ? options->external_threshold
 					   : DEFAULT_THRESHOLD;
 }
 
-static bool
-wants_outside(const struct tp_create_options *options, const struct tp_model *m)
+bool
+tpi_onnx_wants_outside(
+    const struct tp_create_options *options, const struct tp_model *m)
 {
 	switch (options->external) {
 	case TP_EXTERNAL_ALWAYS:
@@ -80,13 +83,6 @@ wants_outside(const struct tp_create_options *options, const struct tp_model *m)
 	return estimate(m) > TPI_PROTO_MAX;
 }
 
-bool
-tpi_onnx_goes_outside(const struct tp_create_options *options,
-    const struct tp_model *m, uint64_t nbytes)
-{
-	return nbytes >= threshold(options) && wants_outside(options, m);
-}
-
 /* Tied tensors that lie outside are tied even if some are Constants. */
 static bool
 storage_moves(const struct tpi_onnx_out *o, size_t storage, enum reach reach)
@@ -95,7 +91,7 @@ storage_moves(const struct tpi_onnx_out *o, size_t storage, enum reach reach)
 	bool reluctant = true;
 
 	if (reach == REACH_NOTHING || first == TP_NONE ||
-	    o->m->storage_nbytes[storage] < threshold(&o->w->options))
+	    o->m->storage_nbytes[storage] < tpi_onnx_threshold(&o->w->options))
 		return false;
 	for (size_t i = first; i != TP_NONE; i = o->places[i].next) {
 		if (!o->places[i].may_move)
@@ -260,8 +256,9 @@ enum tp_status
 tpi_onnx_lay_out(struct tpi_onnx_out *o, struct tp_err *err)
 {
 	const struct tp_create_options *options = &o->w->options;
-	enum reach reach =
-	    wants_outside(options, o->m) ? REACH_INITIALIZERS : REACH_NOTHING;
+	enum reach reach = tpi_onnx_wants_outside(options, o->m)
+			       ? REACH_INITIALIZERS
+			       : REACH_NOTHING;
 	uint64_t size = 0;
 	enum tp_status rc;
 

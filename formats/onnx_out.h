@@ -141,8 +141,7 @@ enum tp_status tpi_onnx_relist(struct tpi_onnx_out *o, struct tp_err *err);
  */
 enum tp_status tpi_onnx_lay_out(struct tpi_onnx_out *o, struct tp_err *err);
 
-/* Would a storage of that size lie in a file beside the model? */
-bool tpi_onnx_goes_outside(const struct tp_create_options *options,
-    const struct tp_model *m, uint64_t nbytes);
+/* Storages of fewer bytes stay inside the model. */
+uint64_t tpi_onnx_threshold(const struct tp_create_options *options);
 
 #endif

@@ -76,7 +76,6 @@ find_source(struct tp_reader *r, struct tp_str location, struct tp_str what,
 	struct tpi_onnx_reader *o = r->priv;
 	struct tpi_source *src = NULL;
 	enum tp_status rc;
-	size_t i;
 
 	if (tp_map_find(&o->locations, location, file))
 		return TP_OK;
@@ -84,12 +83,7 @@ find_source(struct tp_reader *r, struct tp_str location, struct tp_str what,
 	    r->alloc, r->sources[0]->path, location, what, &src, err);
 	if (rc)
 		return rc;
-	for (i = 0; i < r->n_sources; i++)
-		if (r->sources[i]->device == src->device &&
-		    r->sources[i]->inode == src->inode)
-			break;
-	*file = i;
-	if (i < r->n_sources)
+	if (tpi_reader_find_source(r, &src->id, file))
 		tpi_source_close(src);
 	else
 		rc = tpi_reader_adopt_source(r, src, file, err);
@@ -106,14 +100,11 @@ check_digest(struct tp_reader *r, const struct tpi_onnx_external *e,
 
 	if (!e->checksum.s || r->flags & TP_OPEN_NO_CHECKSUM)
 		return TP_OK;
-	if (o->n_digests < r->n_sources) {
-		p = tp_mem_grow(r->alloc, o->digests, o->n_digests,
-		    r->n_sources, sizeof(*o->digests));
-		if (!p)
-			return no_memory(what, err);
-		o->digests = p;
-		o->n_digests = r->n_sources;
-	}
+	p = tpi_grow(r->alloc, o->digests, r->n_sources, &o->cap_digests,
+	    sizeof(*o->digests));
+	if (!p)
+		return no_memory(what, err);
+	o->digests = p;
 	if (!o->digests[file][0])
 		rc = tpi_onnx_external_digest(
 		    r->alloc, r->sources[file], o->digests[file], err);

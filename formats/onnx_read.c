@@ -99,7 +99,7 @@ tpi_onnx_close(struct tp_reader *r)
 	tp_map_release(&o->locations);
 	tp_map_release(&o->places);
 	tp_mem_free(r->alloc, o->origins, o->cap_origins, sizeof(*o->origins));
-	tp_mem_free(r->alloc, o->digests, o->n_digests, sizeof(*o->digests));
+	tp_mem_free(r->alloc, o->digests, o->cap_digests, sizeof(*o->digests));
 	tp_mem_free(r->alloc, o, 1, sizeof(*o));
 	r->priv = NULL;
 }

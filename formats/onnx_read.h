@@ -30,7 +30,7 @@ struct tpi_onnx_reader {
 	struct tp_map locations; /* of external files, to sources */
 	struct tp_map places;	 /* (file, offset, length), to storages */
 	char (*digests)[41];	 /* of source i, "" if not known */
-	size_t n_digests;
+	size_t cap_digests;
 };
 
 /* Give a reader what the functions below work with. */

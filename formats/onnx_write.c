@@ -37,7 +37,8 @@ tpi_onnx_keeps_attachment(struct tp_str name)
 
 unsigned
 tpi_onnx_loses(const struct tp_create_options *options,
-    const struct tp_model *m, size_t i, bool shared, char why[TP_WHY_SIZE])
+    const struct tp_model *m, bool outside, size_t i, bool shared,
+    char why[TP_WHY_SIZE])
 {
 	const struct tp_entry *e = &m->entries[i];
 	uint64_t nbytes =
@@ -51,8 +52,8 @@ tpi_onnx_loses(const struct tp_create_options *options,
 		    "onnx cannot store a part of packed elements");
 	}
 	if (shared && nbytes &&
-	    (e->sparse || e->dtype == TP_DTYPE_STRING ||
-		!tpi_onnx_goes_outside(options, m, nbytes))) {
+	    (e->sparse || e->dtype == TP_DTYPE_STRING || !outside ||
+		nbytes < tpi_onnx_threshold(options))) {
 		losses |= TP_LOSS_ALIAS;
 		snprintf(why, TP_WHY_SIZE,
 		    "onnx stores tied tensors once only as external data");

@@ -9,8 +9,12 @@
 
 bool tpi_onnx_holds_dtype(enum tp_dtype dtype, uint64_t n_elems);
 bool tpi_onnx_keeps_attachment(struct tp_str name);
+/* Whether what is large lies in a file beside the model. */
+bool tpi_onnx_wants_outside(
+    const struct tp_create_options *options, const struct tp_model *m);
 unsigned tpi_onnx_loses(const struct tp_create_options *options,
-    const struct tp_model *m, size_t i, bool shared, char why[TP_WHY_SIZE]);
+    const struct tp_model *m, bool outside, size_t i, bool shared,
+    char why[TP_WHY_SIZE]);
 enum tp_status tpi_onnx_plan(struct tp_writer *w, struct tp_err *err);
 enum tp_status tpi_onnx_put(struct tp_writer *w, size_t storage,
     struct tp_stream *s, struct tp_err *err);

@@ -60,10 +60,13 @@ struct tp_format {
 	/*
 	 * Losses of entry i beyond those that caps and holds_dtype tell, or
 	 * NULL. Bits of enum tp_loss_kind; why is filled when there are any.
-	 * shared: an earlier entry lies in the same storage.
+	 * shared: an earlier entry lies in the same storage. whole is what
+	 * survey said of the model, which is asked once; without one, false.
 	 */
+	bool (*survey)(
+	    const struct tp_create_options *options, const struct tp_model *m);
 	unsigned (*loses)(const struct tp_create_options *options,
-	    const struct tp_model *m, size_t i, bool shared,
+	    const struct tp_model *m, bool whole, size_t i, bool shared,
 	    char why[TP_WHY_SIZE]);
 	bool (*keeps_attachment)(struct tp_str name); /* NULL: none */
 	/*
@@ -96,8 +99,9 @@ struct tp_reader {
 	    arena; /* names, shapes, metadata: all that is borrowed */
 	struct tpi_source **sources; /* [0] is the file that was opened */
 	size_t n_sources, cap_sources;
-	uint64_t source_bytes;	 /* of all sources */
-	uint64_t expanded_bytes; /* what reading all of it makes of them */
+	struct tp_map source_ids; /* of all sources, to their numbers */
+	uint64_t source_bytes;	  /* of all sources */
+	uint64_t expanded_bytes;  /* what reading all of it makes of them */
 	struct tp_storage_info *storages;
 	size_t n_storages, cap_storages;
 	size_t *first_entry; /* of each storage, or TP_NONE; names it */
@@ -123,6 +127,10 @@ enum tp_status tpi_reader_add_source(
 /* The same for one that is open; it is the reader's, also on failure. */
 enum tp_status tpi_reader_adopt_source(struct tp_reader *r,
     struct tpi_source *source, size_t *index, struct tp_err *err);
+
+/* True and the number of the source that is this file, if one is. */
+bool tpi_reader_find_source(
+    const struct tp_reader *r, const struct tpi_file_id *id, size_t *index);
 
 /*
  * Expect n more entries, each with a storage: room for them is made at once,

@@ -163,6 +163,7 @@ tpi_reader_new(const struct tp_open_options *options)
 	r->warn = options->warn;
 	r->warn_ctx = options->warn_ctx;
 	tpi_arena_init(&r->arena, r->alloc);
+	tp_map_init(&r->source_ids, r->alloc);
 	tp_map_init(&r->names, r->alloc);
 	tp_map_init(&r->meta_keys, r->alloc);
 	return r;
@@ -216,6 +217,7 @@ tp_close(struct tp_reader *r)
 	tp_mem_free(r->alloc, r->meta, r->cap_meta, sizeof(*r->meta));
 	tp_mem_free(r->alloc, r->attachments, r->cap_attachments,
 	    sizeof(*r->attachments));
+	tp_map_release(&r->source_ids);
 	tp_map_release(&r->names);
 	tp_map_release(&r->meta_keys);
 	tpi_arena_release(&r->arena);
@@ -336,15 +338,14 @@ tp_reader_check_files(const struct tp_reader *r, struct tp_err *err)
 bool
 tp_reader_reads_file(const struct tp_reader *r, const char *path)
 {
+	struct tpi_file_id id;
 	struct stat st;
+	size_t i;
 
 	if (stat(path, &st))
 		return false;
-	for (size_t i = 0; i < r->n_sources; i++)
-		if (r->sources[i]->device == (uint64_t)st.st_dev &&
-		    r->sources[i]->inode == (uint64_t)st.st_ino)
-			return true;
-	return false;
+	id = (struct tpi_file_id){(uint64_t)st.st_dev, (uint64_t)st.st_ino};
+	return tpi_reader_find_source(r, &id, &i);
 }
 
 void

@@ -60,6 +60,19 @@ tpi_reader_reserve(struct tp_reader *r, size_t n, struct tp_err *err)
 	return rc ? rc : tp_map_reserve(&r->names, n_entries, err);
 }
 
+static struct tp_str
+id_key(const struct tpi_file_id *id)
+{
+	return (struct tp_str){(const char *)id, sizeof(*id)};
+}
+
+bool
+tpi_reader_find_source(
+    const struct tp_reader *r, const struct tpi_file_id *id, size_t *index)
+{
+	return tp_map_find(&r->source_ids, id_key(id), index);
+}
+
 enum tp_status
 tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
     size_t *index, struct tp_err *err)
@@ -68,11 +81,16 @@ tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
 	enum tp_status rc = make_room(r->alloc, &items, r->n_sources + 1,
 	    &r->cap_sources, sizeof(*r->sources), err);
 
-	if (rc) {
+	if (!rc) {
+		r->sources = items;
+		/* A file that is read twice is known by its first number. */
+		rc = tp_map_add(&r->source_ids, id_key(&source->id),
+		    r->n_sources, NULL, err);
+	}
+	if (rc && rc != TP_EARG) {
 		tpi_source_close(source);
 		return rc;
 	}
-	r->sources = items;
 	*index = r->n_sources;
 	r->sources[r->n_sources++] = source;
 	if (tp_add_u64(r->source_bytes, source->size, &r->source_bytes))

@@ -136,9 +136,10 @@ holds_dtype(enum tp_dtype dtype, uint64_t n_elems)
 
 static unsigned
 loses(const struct tp_create_options *options, const struct tp_model *m,
-    size_t i, bool shared, char why[TP_WHY_SIZE])
+    bool whole, size_t i, bool shared, char why[TP_WHY_SIZE])
 {
 	(void)options;
+	(void)whole;
 	(void)shared;
 	if (tp_str_cmp(m->entries[i].name, TP_STR("__metadata__")))
 		return 0;

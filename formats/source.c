@@ -65,8 +65,8 @@ tpi_source_from_fd(const struct tp_alloc *alloc, int fd, const char *path,
 	s->alloc = alloc;
 	s->fd = fd;
 	s->size = (uint64_t)st.st_size;
-	s->device = (uint64_t)st.st_dev;
-	s->inode = (uint64_t)st.st_ino;
+	s->id.device = (uint64_t)st.st_dev;
+	s->id.inode = (uint64_t)st.st_ino;
 	s->written_s = (int64_t)st.st_mtim.tv_sec;
 	s->written_ns = (int64_t)st.st_mtim.tv_nsec;
 	*out = s;

@@ -17,13 +17,18 @@
 #include "tp/alloc.h"
 #include "tp/error.h"
 
+/* Who a file is, whatever its path. */
+struct tpi_file_id {
+	uint64_t device, inode;
+};
+
 struct tpi_source {
 	const struct tp_alloc *alloc;
 	char *path;
 	size_t path_size;
 	int fd;
 	uint64_t size;
-	uint64_t device, inode;	       /* who it is, whatever the path */
+	struct tpi_file_id id;
 	int64_t written_s, written_ns; /* when it was written to last */
 };
 
