@@ -125,8 +125,8 @@ struct run_model {
 	struct tp_strings *strings; /* borrowed */
 	struct tp_onnx_program *file;
 	const struct tp_graph *graph;
-	struct tp_map inputs; /* names, to numbers */
-	bool *has_default;    /* of each input: the model has a value for it */
+	struct tp_map inputs, outputs; /* names, to numbers */
+	bool *has_default; /* of each input: the model has a value for it */
 	struct tp_program *program;
 };
 

@@ -52,12 +52,11 @@ keep(void *ctx, const struct tp_watched *seen, struct tp_err *err)
 }
 
 static bool
-is_output(const struct tp_graph *g, struct tp_str name)
+is_output(const struct run_model *m, struct tp_str name)
 {
-	for (size_t k = 0; k < g->n_outputs; k++)
-		if (!tp_str_cmp(g->outputs[k].name, name))
-			return true;
-	return false;
+	size_t k;
+
+	return tp_map_find(&m->outputs, name, &k);
 }
 
 /* What depends on chance in one of the models does so in both. */
@@ -103,7 +102,7 @@ compare_value(void *ctx, const struct tp_watched *seen, size_t i,
 	rc = run_spool_next(a->kept, name, &kept_name, &kept, err);
 	/* Outputs have items of their own. */
 	if (rc || kept.kind == TP_VALUE_NONE ||
-	    (!seen->scope.len && is_output(a->m[0].graph, own)))
+	    (!seen->scope.len && is_output(&a->m[0], own)))
 		name.len = 0;
 	if (name.len && !run_judge(&a->judge, NULL, kept_name,
 			    seen->scope.len ? NULL : chance_of(a, own, own),
@@ -178,18 +177,14 @@ compute_both(struct against *a, struct tp_err *err)
 	return rc ? rc : compute(a, 0, err);
 }
 
-/* The place in the reference of output k, or n_outputs. */
-static size_t
-partner(const struct against *a, size_t k, bool by_place)
+/* The place in the reference of output k, if it has one. */
+static bool
+find_partner(const struct against *a, size_t k, bool by_place, size_t *i)
 {
-	const struct tp_graph *x = a->m[0].graph, *y = a->m[1].graph;
+	struct tp_str name = a->m[0].graph->outputs[k].name;
 
-	for (size_t i = 0; i < y->n_outputs; i++)
-		if (by_place
-			? i == k
-			: !tp_str_cmp(x->outputs[k].name, y->outputs[i].name))
-			return i;
-	return y->n_outputs;
+	*i = k;
+	return by_place || tp_map_find(&a->m[1].outputs, name, i);
 }
 
 static void
@@ -200,13 +195,13 @@ judge_outputs(struct against *a)
 	bool by_place = x->n_outputs == y->n_outputs;
 
 	for (size_t k = 0; k < x->n_outputs; k++)
-		by_place = by_place && !is_output(y, x->outputs[k].name);
+		by_place = by_place && !is_output(&a->m[1], x->outputs[k].name);
 	for (size_t k = 0; k < x->n_outputs; k++) {
-		size_t i = partner(a, k, by_place);
+		size_t i;
 
 		alone.name = x->outputs[k].name;
 		alone.status = VERDICT_MISSING;
-		if (i == y->n_outputs) {
+		if (!find_partner(a, k, by_place, &i)) {
 			run_judge_alone(&a->judge, &alone);
 			continue;
 		}
@@ -217,7 +212,7 @@ judge_outputs(struct against *a)
 	for (size_t i = 0; i < y->n_outputs && !by_place; i++) {
 		alone.name = y->outputs[i].name;
 		alone.status = VERDICT_EXTRA;
-		if (!is_output(x, alone.name))
+		if (!is_output(&a->m[0], alone.name))
 			run_judge_alone(&a->judge, &alone);
 	}
 }
