@@ -70,6 +70,7 @@ const struct tp_format tpi_format_native = {
     .probe = probe,
     .open = tpi_native_open,
     .stream = tpi_native_stream,
+    .stream_from = tpi_native_stream_from,
     .attach = tpi_native_attach,
     .holds_dtype = holds_dtype,
     .keeps_attachment = keeps_attachment,

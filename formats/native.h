@@ -197,6 +197,7 @@ enum tp_dtype tpi_native_dtype(uint16_t code);
 struct tpi_native_place {
 	struct tpi_native_extent x;
 	const uint32_t *chunks; /* stored size of each deflated piece */
+	const uint64_t *starts; /* of a reader: where it begins in the file */
 	size_t n_chunks;
 };
 
@@ -210,6 +211,8 @@ bool tpi_native_n_chunks(uint64_t nbytes, uint32_t chunk_nbytes, size_t *n);
 enum tp_status tpi_native_open(struct tp_reader *r, struct tp_err *err);
 enum tp_status tpi_native_stream(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err);
+enum tp_status tpi_native_stream_from(struct tp_reader *r, size_t i,
+    uint64_t from, struct tp_stream **out, struct tp_err *err);
 enum tp_status tpi_native_attach(
     struct tp_reader *r, size_t i, struct tp_err *err);
 

@@ -38,4 +38,11 @@ enum tp_status tpi_inflate_stream(const struct tp_alloc *alloc,
     bool check_crc, struct tp_str what, struct tp_stream **out,
     struct tp_err *err);
 
+/*
+ * Move such a stream, which compares no checksum, so that byte `from` of the
+ * place is ahead of it, in the piece where it stands: it stays if it is so
+ * already, and else goes to the beginning of the piece.
+ */
+void tpi_inflate_from(struct tp_stream *s, uint64_t from);
+
 #endif

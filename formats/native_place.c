@@ -27,6 +27,7 @@ check_chunks(struct tp_reader *r, struct tpi_cursor *c,
 	const struct tpi_native_extent *x = &p->x;
 	uint64_t at = tpi_cursor_at(c), left = x->nbytes, sum = 0;
 	uint32_t *chunks;
+	uint64_t *starts;
 
 	if (x->chunk_nbytes < TPI_NATIVE_CHUNK_MIN ||
 	    x->chunk_nbytes > TPI_NATIVE_CHUNK_MAX ||
@@ -44,7 +45,8 @@ check_chunks(struct tp_reader *r, struct tpi_cursor *c,
 		    ", but its record ends before their sizes",
 		    label, i, x->nbytes, x->chunk_nbytes);
 	chunks = tpi_arena_array(&r->arena, p->n_chunks, sizeof(*chunks));
-	if (!chunks)
+	starts = tpi_arena_array(&r->arena, p->n_chunks, sizeof(*starts));
+	if (!chunks || !starts)
 		return tp_fail(err, TP_ENOMEM, at,
 		    "no memory for the sizes of %zu pieces", p->n_chunks);
 	for (size_t k = 0; k < p->n_chunks; k++) {
@@ -57,6 +59,7 @@ check_chunks(struct tp_reader *r, struct tpi_cursor *c,
 			    " bytes cannot be stored in %" PRIu32,
 			    label, i, k, n, chunks[k]);
 		left -= n;
+		starts[k] = x->offset + sum;
 		sum += chunks[k]; /* at most nbytes: each is at most n */
 	}
 	if (sum != x->stored_nbytes)
@@ -65,6 +68,7 @@ check_chunks(struct tp_reader *r, struct tpi_cursor *c,
 		    " bytes, but its record says %" PRIu64,
 		    label, i, sum, x->stored_nbytes);
 	p->chunks = chunks;
+	p->starts = starts;
 	return TP_OK;
 }
 
@@ -110,6 +114,7 @@ tpi_native_check_place(struct tp_reader *r, struct tpi_native_reader *n,
 	enum tp_status rc;
 
 	place->chunks = NULL;
+	place->starts = NULL;
 	place->n_chunks = 0;
 	if (x->encoding != TPI_NATIVE_RAW && x->encoding != TPI_NATIVE_ZLIB)
 		return tp_fail(err, TP_EUNSUPPORTED, at,

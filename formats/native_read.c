@@ -14,6 +14,7 @@
 #include "tp/checked.h"
 
 #include "crc32c.h"
+#include "native_chunks.h"
 
 #include "banned.h"
 
@@ -338,16 +339,37 @@ tpi_native_open(struct tp_reader *r, struct tp_err *err)
 	return rc;
 }
 
+static struct tp_str
+name_of(const struct tp_reader *r, size_t storage)
+{
+	size_t entry = r->first_entry[storage];
+
+	return entry == TP_NONE ? TP_STR("(unnamed)") : r->entries[entry].name;
+}
+
 enum tp_status
 tpi_native_stream(
     struct tp_reader *r, size_t i, struct tp_stream **out, struct tp_err *err)
 {
 	const struct tpi_native_reader *n = r->priv;
-	size_t entry = r->first_entry[i];
-	struct tp_str what =
-	    entry == TP_NONE ? TP_STR("(unnamed)") : r->entries[entry].name;
 
-	return tpi_native_place_stream(r, &n->storages[i], what, out, err);
+	return tpi_native_place_stream(
+	    r, &n->storages[i], name_of(r, i), out, err);
+}
+
+enum tp_status
+tpi_native_stream_from(struct tp_reader *r, size_t i, uint64_t from,
+    struct tp_stream **out, struct tp_err *err)
+{
+	const struct tpi_native_reader *n = r->priv;
+	enum tp_status rc = TP_OK;
+
+	if (!*out)
+		rc = tpi_inflate_stream(r->alloc, r->sources[0],
+		    &n->storages[i], false, name_of(r, i), out, err);
+	if (!rc)
+		tpi_inflate_from(*out, from);
+	return rc;
 }
 
 enum tp_status

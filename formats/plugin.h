@@ -47,6 +47,13 @@ struct tp_format {
 	/* Storage i, decoded. NULL or RAW encoding: bytes as they lie. */
 	enum tp_status (*stream)(struct tp_reader *r, size_t i,
 	    struct tp_stream **out, struct tp_err *err);
+	/*
+	 * The same for one that is not RAW, standing at byte `from` or before
+	 * it, and without comparing a checksum. *out is NULL, or one that was
+	 * made so before, to be moved. NULL: always from the beginning.
+	 */
+	enum tp_status (*stream_from)(struct tp_reader *r, size_t i,
+	    uint64_t from, struct tp_stream **out, struct tp_err *err);
 	/* Fill data and nbytes of r->attachments[i]; memory from the arena. */
 	enum tp_status (*attach)(
 	    struct tp_reader *r, size_t i, struct tp_err *err);
@@ -114,6 +121,9 @@ struct tp_reader {
 	struct tp_map meta_keys;
 	struct tp_attachment *attachments; /* data NULL until asked for */
 	size_t n_attachments, cap_attachments;
+	/* Made when it is open, of each storage; NULL without checksums. */
+	struct tpi_sum *sums;
+	struct tpi_parking *parking; /* stream_storage.c */
 	void *priv;
 };
 

@@ -12,6 +12,7 @@
 
 #include "registry.h"
 #include "shards.h"
+#include "stream_entry.h"
 
 #include "banned.h"
 
@@ -169,6 +170,22 @@ tpi_reader_new(const struct tp_open_options *options)
 	return r;
 }
 
+/* What only reading tensors needs. */
+static enum tp_status
+make_ready(struct tp_reader *r, struct tp_err *err)
+{
+	bool checked = false;
+
+	for (size_t i = 0; i < r->n_storages; i++)
+		checked |= r->storages[i].has_crc32c;
+	if (!checked)
+		return TP_OK;
+	r->sums = tp_mem_array(r->alloc, r->n_storages, sizeof(*r->sums));
+	return r->sums ? tpi_parking_new(r->alloc, &r->parking, err)
+		       : tp_fail(err, TP_ENOMEM, TP_NO_OFFSET,
+			     "no memory for checksums");
+}
+
 enum tp_status
 tp_open(const char *path, const struct tp_open_options *options,
     struct tp_reader **out, struct tp_err *err)
@@ -190,6 +207,8 @@ tp_open(const char *path, const struct tp_open_options *options,
 		rc = choose_format(r, options ? options->format : NULL, err);
 	if (!rc)
 		rc = r->format->open(r, err);
+	if (!rc)
+		rc = make_ready(r, err);
 	tp_scope_end(&scope);
 	if (rc) {
 		tp_close(r);
@@ -204,6 +223,7 @@ tp_close(struct tp_reader *r)
 {
 	if (!r)
 		return;
+	tpi_parking_free(r->parking);
 	if (r->format && r->format->close)
 		r->format->close(r);
 	for (size_t i = 0; i < r->n_sources; i++)
@@ -211,6 +231,7 @@ tp_close(struct tp_reader *r)
 	tp_mem_free(r->alloc, r->sources, r->cap_sources, sizeof(*r->sources));
 	tp_mem_free(
 	    r->alloc, r->storages, r->cap_storages, sizeof(*r->storages));
+	tp_mem_free(r->alloc, r->sums, r->n_storages, sizeof(*r->sums));
 	tp_mem_free(r->alloc, r->first_entry, r->cap_first_entry,
 	    sizeof(*r->first_entry));
 	tp_mem_free(r->alloc, r->entries, r->cap_entries, sizeof(*r->entries));

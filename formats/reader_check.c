@@ -192,15 +192,29 @@ tpi_expand(struct tp_reader *r, uint64_t nbytes, struct tp_str name,
 	return TP_OK;
 }
 
+/* What must be decoded of a storage to read any of it. */
+static uint64_t
+decoded_nbytes(const struct tp_reader *r, size_t storage)
+{
+	const struct tp_storage_info *s = &r->storages[storage];
+
+	return s->encoding == TP_ENC_RAW ? 0 : s->nbytes;
+}
+
 enum tp_status
 tpi_entry_expand(struct tp_reader *r, const struct tp_entry *e, uint64_t offset,
     struct tp_err *err)
 {
-	const struct tp_storage_info *s = &r->storages[e->storage];
-	uint64_t nbytes = e->nbytes;
+	uint64_t nbytes = e->nbytes, whole = decoded_nbytes(r, e->storage);
 
-	if (s->encoding != TP_ENC_RAW && s->nbytes > nbytes)
-		nbytes = s->nbytes;
+	if (whole > nbytes)
+		nbytes = whole;
+	/* check_sparse saw that they fit: at most 8 * 64 bytes a value. */
+	if (e->sparse &&
+	    (tp_mul_u64(e->sparse->n_values,
+		 e->sparse->coordinates ? 8 * (uint64_t)e->rank : 8, &whole) ||
+		tp_add_u64(nbytes, whole, &nbytes)))
+		nbytes = UINT64_MAX;
 	return tpi_expand(r, nbytes, e->name, offset, err);
 }
 

@@ -60,6 +60,23 @@ tp_stream_close(struct tp_stream *s)
 		s->close(s);
 }
 
+enum tp_status
+tpi_sum_compare(struct tpi_sum *sum, uint32_t found, uint32_t expected,
+    uint64_t offset, const char *what, struct tp_err *err)
+{
+	if (sum && found == expected)
+		atomic_store(&sum->holds, true);
+	if (found == expected)
+		return TP_OK;
+	if (sum) {
+		atomic_store(&sum->found, found);
+		atomic_store(&sum->differs, true);
+	}
+	return tp_fail(err, TP_EMISMATCH, offset,
+	    "tensor '%s': checksum %08" PRIx32 ", expected %08" PRIx32, what,
+	    found, expected);
+}
+
 struct raw_stream {
 	struct tp_stream base;
 	const struct tp_alloc *alloc;
@@ -80,11 +97,10 @@ raw_read(struct tp_stream *base, void *buf, size_t n, struct tp_err *err)
 	if (rc || !s->check)
 		return rc;
 	s->crc = tpi_crc32c(s->crc, buf, n);
-	if (base->pos + n == base->nbytes && s->crc != s->expected)
-		return tp_fail(err, TP_EMISMATCH, s->offset,
-		    "tensor '%s': checksum %08" PRIx32 ", expected %08" PRIx32,
-		    s->what, s->crc, s->expected);
-	return TP_OK;
+	if (base->pos + n < base->nbytes)
+		return TP_OK;
+	return tpi_sum_compare(
+	    base->sum, s->crc, s->expected, s->offset, s->what, err);
 }
 
 static void

@@ -9,6 +9,8 @@
 #ifndef TPI_STREAM_H
 #define TPI_STREAM_H
 
+#include <stdatomic.h>
+
 #include "tp/format.h"
 
 #include "source.h"
@@ -18,6 +20,16 @@ struct tpi_sink;
 struct tpi_room {
 	struct tpi_sink *sink; /* NULL: none was left */
 	uint64_t offset, nbytes;
+};
+
+/*
+ * What reading all of a storage has told of its checksum, so that those who
+ * read a part of it later need not read all of it again. Threads may find the
+ * same at once; found is told before differs.
+ */
+struct tpi_sum {
+	atomic_bool holds, differs;
+	atomic_uint found;
 };
 
 struct tp_stream {
@@ -49,6 +61,8 @@ struct tp_stream {
 	    struct tp_stream *s, int fd, uint64_t offset, struct tp_err *err);
 	/* Not NULL: pour makes it that of the bytes it covered and its own. */
 	uint32_t *crc32c;
+	/* NULL, or where one that compares a checksum tells what it found. */
+	struct tpi_sum *sum;
 	/*
 	 * These bytes follow from those of another storage of the same reader,
 	 * `source`, and are at hand once that was streamed; before, reading
@@ -78,6 +92,13 @@ tpi_stream_moved(struct tp_stream *s, uint64_t n, struct tp_err *err)
 		return tp_fail(err, TP_EOUTPUT, TP_NO_OFFSET, "interrupted");
 	return TP_OK;
 }
+
+/*
+ * The checksum of a storage at that offset, compared; sum, which is told, may
+ * be NULL. TP_EMISMATCH.
+ */
+enum tp_status tpi_sum_compare(struct tpi_sum *sum, uint32_t found,
+    uint32_t expected, uint64_t offset, const char *what, struct tp_err *err);
 
 /* Buffers that streams and sinks pass data through. */
 #define TPI_CHUNK ((size_t)256 << 10)

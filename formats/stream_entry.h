@@ -11,6 +11,22 @@
  */
 bool tpi_entry_fills_bytes(const struct tp_entry *e);
 
+/*
+ * Streams of parts of deflated storages that were closed and can go on from
+ * where they stand; a few of them, for any number of threads.
+ */
+enum tp_status tpi_parking_new(
+    const struct tp_alloc *alloc, struct tpi_parking **out, struct tp_err *err);
+/* NULL is allowed. */
+void tpi_parking_free(struct tpi_parking *p);
+
+/*
+ * True if the bytes of a storage need not be compared with a checksum (again);
+ * TP_EMISMATCH if they were and it differs.
+ */
+enum tp_status tpi_storage_holds(const struct tp_reader *r, size_t i,
+    struct tp_str what, bool *holds, struct tp_err *err);
+
 /* tp_stream_storage with a name for messages. */
 enum tp_status tpi_stream_storage_of(struct tp_reader *r, size_t i,
     struct tp_str what, struct tp_stream **out, struct tp_err *err);

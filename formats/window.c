@@ -84,16 +84,14 @@ check_mapped(const struct tp_reader *r, size_t storage, struct tp_str what,
     const struct tpi_window *w, struct tp_err *err)
 {
 	const struct tp_storage_info *info = &r->storages[storage];
-	uint32_t crc;
+	bool holds = false;
+	enum tp_status rc = tpi_storage_holds(r, storage, what, &holds, err);
 
-	if (!info->has_crc32c || (r->flags & TP_OPEN_NO_CHECKSUM))
-		return TP_OK;
-	crc = tpi_crc32c(0, w->data, w->nbytes);
-	if (crc != info->crc32c)
-		return tp_fail(err, TP_EMISMATCH, info->offset,
-		    "tensor '%s': checksum %08" PRIx32 ", expected %08" PRIx32,
-		    TP_BRIEF(what), crc, info->crc32c);
-	return TP_OK;
+	if (rc || holds)
+		return rc;
+	return tpi_sum_compare(r->sums ? &r->sums[storage] : NULL,
+	    tpi_crc32c(0, w->data, w->nbytes), info->crc32c, info->offset,
+	    TP_BRIEF(what), err);
 }
 
 enum tp_status

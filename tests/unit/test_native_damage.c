@@ -566,6 +566,10 @@ expansion_is_limited(void **state)
 	static const int64_t many[] = {1 << 25}, one[] = {1}, still[] = {0};
 	static const struct tp_sparse_info sparse = {
 	    .n_values = 1, .indices = 1};
+	/* All of the storage, as values and as indices. */
+	static const struct tp_sparse_info coordinates = {
+	    .n_values = 2048, .indices = 0, .coordinates = true};
+	int64_t deep[64];
 	const struct tp_entry repeated = {.name = LIT("a"),
 	    .dtype = TP_DTYPE_U8,
 	    .rank = 1,
@@ -578,6 +582,8 @@ expansion_is_limited(void **state)
 	char names[17];
 
 	(void)state;
+	for (size_t d = 0; d < 64; d++)
+		deep[d] = d ? 1 : 2048;
 	assert_int_equal(open_expanding(&e, 1, false, 0, &err), TP_OK);
 	assert_int_equal(open_expanding(&e, 1, false, 1032, &err), TP_ELIMIT);
 	assert_non_null(strstr(err.msg, "'a': the expansion of "));
@@ -601,6 +607,17 @@ expansion_is_limited(void **state)
 	assert_int_equal(open_expanding(views, 17, true, 1, &err), TP_ELIMIT);
 	assert_non_null(strstr(err.msg, "'q': the expansion of "));
 	assert_int_equal(open_expanding(views, 17, false, 1, &err), TP_OK);
+
+	/* Coordinates are read as well: eight times two of them. */
+	for (size_t i = 0; i < 9; i++) {
+		views[i].sparse = &coordinates;
+		views[i].rank = 64;
+		views[i].shape = deep;
+		views[i].n_elems = views[i].nbytes = coordinates.n_values;
+	}
+	assert_int_equal(open_expanding(views, 8, true, 1, &err), TP_OK);
+	assert_int_equal(open_expanding(views, 9, true, 1, &err), TP_ELIMIT);
+	assert_non_null(strstr(err.msg, "'i': the expansion of "));
 }
 
 static void

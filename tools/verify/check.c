@@ -409,7 +409,7 @@ check_file(struct verdict *v, struct check_file *f, const char *path)
 	if (!rc)
 		rc = choose(f, &err);
 	if (!rc)
-		rc = check_read(f, path, &open, &err);
+		rc = check_read(f, &err);
 	if (rc) {
 		cli_untrusted_report(path, &err);
 		verdict_fail(v, path, &err);

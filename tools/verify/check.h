@@ -28,9 +28,6 @@ struct check_result {
 
 struct check_file {
 	struct tp_reader *r;
-	/* The same without checksums, for what lies in storages that are
-	 * compared on their own; NULL where that is not needed. */
-	struct tp_reader *plain;
 	size_t *entries; /* that were chosen, in the order of the file */
 	size_t n;
 	struct check_result *results; /* of each */
@@ -41,10 +38,9 @@ struct check_file {
 
 /*
  * Read all tensors that were chosen and compare all checksums they are under.
- * TP_ENOMEM, or an error of opening again.
+ * TP_ENOMEM.
  */
-enum tp_status check_read(struct check_file *f, const char *path,
-    const struct tp_open_options *options, struct tp_err *err);
+enum tp_status check_read(struct check_file *f, struct tp_err *err);
 void check_release(struct check_file *f);
 
 #endif

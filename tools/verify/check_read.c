@@ -4,9 +4,9 @@
  *
  * A storage that one tensor fills is read once: its stream compares the
  * checksum. One that several tensors look into, or none, is compared on its
- * own first, and then its tensors are read without; so time does not grow with
- * the square of what a file can say. A tensor in a storage that is damaged has
- * failed, wherever it lies there. Threads take a tensor each.
+ * own first, and the reader knows that when its tensors are read; so time does
+ * not grow with the square of what a file can say. A tensor in a storage that
+ * is damaged has failed, wherever it lies there. Threads take a tensor each.
  */
 #include "check.h"
 
@@ -80,6 +80,17 @@ scan_stream(struct tp_stream *s, const struct tp_entry *e, uint8_t *buf,
 	return rc;
 }
 
+/* What is wrong with the storages of an entry, or NULL. */
+static const struct tp_err *
+damage_of(const struct check_file *f, const struct tp_entry *e)
+{
+	const struct tp_err *damage = f->storage_errs[e->storage];
+
+	if (!damage && e->sparse)
+		damage = f->storage_errs[e->sparse->indices];
+	return damage;
+}
+
 /* A tp_part_fn: one tensor. */
 static void
 read_entry(void *ctx, size_t i)
@@ -87,16 +98,19 @@ read_entry(void *ctx, size_t i)
 	struct job *job = ctx;
 	struct check_file *f = job->f;
 	const struct tp_entry *e = tp_reader_entry(f->r, f->entries[i]);
-	bool shared = job->uses[e->storage] == SHARED && !e->sparse;
+	const struct tp_err *damage = damage_of(f, e);
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_stream *s = NULL;
 	enum tp_status rc;
 	uint8_t *buf;
 
+	if (damage) {
+		f->results[i].err = keep(damage);
+		return;
+	}
 	buf = tp_mem_array(NULL, BUFFER, 1);
 	if (buf)
-		rc = tp_stream_entry(shared && f->plain ? f->plain : f->r,
-		    f->entries[i], &s, &err);
+		rc = tp_stream_entry(f->r, f->entries[i], &s, &err);
 	else
 		rc = tp_fail(
 		    &err, TP_ENOMEM, TP_NO_OFFSET, "no memory for a buffer");
@@ -187,13 +201,9 @@ sort_out(struct job *job)
 	}
 }
 
-static enum tp_status
-run(struct job *job, const char *path, const struct tp_open_options *options,
-    struct tp_err *err)
+static void
+run(struct job *job)
 {
-	struct tp_open_options open = {.format = options->format,
-	    .limits = options->limits,
-	    .flags = TP_OPEN_NO_CHECKSUM};
 	struct check_file *f = job->f;
 	unsigned n_threads = (unsigned)cli_common.threads;
 	uint64_t nbytes = 0;
@@ -203,40 +213,16 @@ run(struct job *job, const char *path, const struct tp_open_options *options,
 		nbytes += tp_reader_entry(f->r, f->entries[i])->nbytes;
 	cli_progress_begin("reading", nbytes);
 	tp_parallel(n_threads, job->n_storages, read_storage, job);
-	/* Standard input cannot be opened twice: then checksums are compared
-	 * again and again. */
-	if (job->n_storages && strcmp(path, "-") &&
-	    tp_open(path, &open, &f->plain, err)) {
-		cli_progress_end();
-		return err->status;
-	}
-	if (f->plain &&
-	    tp_reader_n_entries(f->plain) != tp_reader_n_entries(f->r)) {
-		cli_progress_end();
-		return tp_fail(err, TP_EIO, TP_NO_OFFSET,
-		    "the file has changed while it was read");
-	}
 	tp_parallel(n_threads, f->n, read_entry, job);
 	cli_progress_end();
-	for (size_t i = 0; i < f->n; i++) {
-		const struct tp_entry *e = tp_reader_entry(f->r, f->entries[i]);
-		const struct tp_err *damage = f->storage_errs[e->storage];
-
-		if (!damage && e->sparse)
-			damage = f->storage_errs[e->sparse->indices];
-		if (damage && !f->results[i].err)
-			f->results[i].err = keep(damage);
-	}
-	return TP_OK;
 }
 
 enum tp_status
-check_read(struct check_file *f, const char *path,
-    const struct tp_open_options *options, struct tp_err *err)
+check_read(struct check_file *f, struct tp_err *err)
 {
 	size_t n_storages = tp_reader_n_storages(f->r);
 	struct job job = {.f = f};
-	enum tp_status rc;
+	enum tp_status rc = TP_OK;
 
 	f->n_storages = n_storages;
 	f->results = tp_mem_array(NULL, f->n, sizeof(*f->results));
@@ -245,7 +231,7 @@ check_read(struct check_file *f, const char *path,
 	job.uses = tp_mem_array(NULL, n_storages, 1);
 	job.storages = tp_mem_array(NULL, n_storages, sizeof(*job.storages));
 	if (f->results && f->storage_errs && job.uses && job.storages)
-		rc = run(&job, path, options, err);
+		run(&job);
 	else
 		rc = tp_fail(err, TP_ENOMEM, TP_NO_OFFSET, "out of memory");
 	if (job.uses)
@@ -270,7 +256,6 @@ check_release(struct check_file *f)
 		    sizeof(*f->storage_errs));
 	if (f->entries)
 		tp_mem_free(NULL, f->entries, f->n_all, sizeof(*f->entries));
-	tp_close(f->plain);
 	tp_close(f->r);
 	*f = (struct check_file){.r = NULL};
 }

@@ -51,8 +51,9 @@ struct tp_limits {
 	uint64_t depth;		  /* nested messages: 100 (JSON always: 127) */
 	/*
 	 * What reading every tensor makes of each byte of the files: sparse
-	 * tensors and views count as dense, compressed storages once for each
-	 * tensor in them. 16 MiB are always allowed. No limit.
+	 * tensors (and their indices) and views count as dense, compressed
+	 * storages once for each tensor in them. 16 MiB are always allowed. No
+	 * limit.
 	 */
 	uint64_t expansion;
 };
