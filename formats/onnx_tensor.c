@@ -219,18 +219,13 @@ tpi_onnx_fill_sparse(struct tpi_onnx_out *o, TpOnnx__SparseTensorProto *s,
 	uint64_t n, size, n_indices = info->n_values;
 	enum tp_status rc;
 
-	if (e->first)
-		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
-		    "tensor '%s': sparse values begin at the first",
-		    TP_BRIEF(e->name));
 	if (!s->values)
 		s->values = TPI_ONNX_MESSAGE(o, TensorProto, tensor_proto);
 	if (!s->indices)
 		s->indices = TPI_ONNX_MESSAGE(o, TensorProto, tensor_proto);
 	if (!s->values || !s->indices)
 		return tpi_onnx_no_memory(err);
-	if (info->n_values > INT64_MAX ||
-	    tp_mul_u64(
+	if (tp_mul_u64(
 		n_indices, info->coordinates ? e->rank : 1, &n_indices) ||
 	    tp_mul_u64(n_indices, 8, &size))
 		return tp_fail(err, TP_ELIMIT, TP_NO_OFFSET,
@@ -253,18 +248,9 @@ tpi_onnx_fill_sparse(struct tpi_onnx_out *o, TpOnnx__SparseTensorProto *s,
 	clear_values(s->values);
 	clear_values(s->indices);
 
-	if (e->dtype == TP_DTYPE_STRING) {
-		struct tp_entry values = *e;
-
-		values.n_elems = info->n_values;
-		rc = tpi_onnx_fill_field(o, &s->values->base, STRING_DATA,
-		    TPI_FORM_BYTES, &values, err);
-	} else {
-		rc = tp_dtype_nbytes(e->dtype, info->n_values, &n, err);
-		if (!rc)
-			rc = fill_raw(
-			    o, s->values, e, e->storage, 0, n, &p, err);
-	}
+	rc = tp_dtype_nbytes(e->dtype, info->n_values, &n, err);
+	if (!rc)
+		rc = fill_raw(o, s->values, e, e->storage, 0, n, &p, err);
 	if (!rc)
 		rc =
 		    fill_raw(o, s->indices, e, info->indices, 0, size, &p, err);

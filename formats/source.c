@@ -27,8 +27,7 @@ refusal(mode_t mode)
 		return "is a folder";
 	if (S_ISFIFO(mode))
 		return "is a pipe; use - to read standard input";
-	if (S_ISSOCK(mode))
-		return "is a socket";
+	/* The system opens no socket. */
 	return "is a device, not a regular file";
 }
 

@@ -103,10 +103,6 @@ tpi_window_open(struct tp_reader *r, size_t storage, struct tp_str what,
 	int fd;
 
 	*w = (struct tpi_window){.alloc = r->alloc};
-	if (info->nbytes == 0) {
-		w->data = (const uint8_t *)"";
-		return TP_OK;
-	}
 	if (info->encoding == TP_ENC_RAW) {
 		rc = map_bytes(w, r->sources[info->file]->fd, info->offset,
 		    info->nbytes, err);

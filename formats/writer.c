@@ -63,6 +63,29 @@ refuse(void *ctx, size_t entry, enum tp_loss_kind kind, const char *why)
 		    why);
 }
 
+/* What no reader takes (reader_check.c) shall be in no file. */
+static enum tp_status
+check_form(
+    const struct tp_model *m, const struct tp_entry *e, struct tp_err *err)
+{
+	bool is_string = e->dtype == TP_DTYPE_STRING;
+
+	if (e->sparse && (e->strides || e->first || is_string ||
+			     e->sparse->n_values > e->n_elems))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': not a possible sparse tensor",
+		    TP_BRIEF(e->name));
+	if (is_string && (e->strides || e->first))
+		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
+		    "tensor '%s': strings lie in order", TP_BRIEF(e->name));
+	if (is_string && e->n_elems > m->storage_nbytes[e->storage] / 8)
+		return tp_fail(err, TP_EFORMAT, TP_NO_OFFSET,
+		    "tensor '%s': %" PRIu64 " strings in %" PRIu64 " bytes",
+		    TP_BRIEF(e->name), e->n_elems,
+		    m->storage_nbytes[e->storage]);
+	return TP_OK;
+}
+
 static enum tp_status
 check_entry(
     const struct tp_model *m, const struct tp_entry *e, struct tp_err *err)
@@ -78,7 +101,7 @@ check_entry(
 		return tp_fail(err, TP_EARG, TP_NO_OFFSET,
 		    "tensor '%s': %" PRIu64 " elements do not fit its shape",
 		    TP_BRIEF(e->name), e->n_elems);
-	return TP_OK;
+	return check_form(m, e, err);
 }
 
 /* A model is made by a program, but the program may have read it somewhere. */

@@ -328,6 +328,51 @@ test_sparse(void **state)
 	}
 }
 
+/* What no reader takes is not written, in any format. */
+static void
+test_impossible_forms(void **state)
+{
+	static const int64_t strides[] = {1};
+	static const struct {
+		enum tp_dtype dtype;
+		uint64_t n_values; /* 0: dense */
+		uint64_t first;
+		const int64_t *strides;
+		enum tp_status rc;
+	} rows[] = {
+	    {TP_DTYPE_STRING, 1, 0, NULL, TP_EARG},
+	    {TP_DTYPE_U8, 3, 0, NULL, TP_EARG},
+	    {TP_DTYPE_U8, 1, 1, NULL, TP_EARG},
+	    {TP_DTYPE_U8, 1, 0, strides, TP_EARG},
+	    {TP_DTYPE_STRING, 0, 1, NULL, TP_EARG},
+	    {TP_DTYPE_STRING, 0, 0, strides, TP_EARG},
+	    {TP_DTYPE_STRING, 0, 0, NULL, TP_EFORMAT},
+	};
+	static const char *const names[] = {"no.onnx", "no.tpt"};
+	static const uint8_t zeros[24];
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
+		const char *path = temp_path(&test_dir, names[i % 2]);
+		struct onnx_source s = {0};
+		struct tp_entry *e = onnx_source_add(
+		    &s, "w", rows[i / 2].dtype, SHAPE(2), zeros, 15);
+
+		e->first = rows[i / 2].first;
+		e->strides = rows[i / 2].strides;
+		s.sparse[0] = (struct tp_sparse_info){
+		    .n_values = rows[i / 2].n_values, .indices = 1};
+		e->sparse = rows[i / 2].n_values ? &s.sparse[0] : NULL;
+		s.nbytes[1] = sizeof(zeros);
+		s.data[1] = zeros;
+		s.m.n_storages = 2;
+		assert_int_equal(
+		    create_model(path, &s.m, NULL, s.data, &never, NULL),
+		    rows[i / 2].rc);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+}
+
 static void
 test_sparse_with_one_pattern(void **state)
 {
@@ -623,6 +668,7 @@ main(void)
 	    cmocka_unit_test(test_strings),
 	    cmocka_unit_test(test_bad_strings),
 	    cmocka_unit_test(test_sparse),
+	    cmocka_unit_test(test_impossible_forms),
 	    cmocka_unit_test(test_sparse_with_one_pattern),
 	    cmocka_unit_test(test_external),
 	    cmocka_unit_test(test_ties),
