@@ -57,6 +57,7 @@ struct tpi_window {
 	size_t map_nbytes;
 };
 
+/* Of a storage that has bytes. */
 enum tp_status tpi_window_open(struct tp_reader *r, size_t storage,
     struct tp_str what, struct tpi_window *w, struct tp_err *err);
 void tpi_window_close(struct tpi_window *w);

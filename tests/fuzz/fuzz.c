@@ -9,6 +9,7 @@
 
 #include "tp/copy.h"
 #include "tp/onnx.h"
+#include "tp/quantized.h"
 #include "tp/shape.h"
 #include "tp/tensor.h"
 #include "tp/transfer.h"
@@ -46,12 +47,9 @@ fuzz_path(const char *name)
 	return path;
 }
 
-/*
- * An allocator that fails from some call on. Which, the bytes of the file say:
- * the same input fails at the same place.
- */
-static size_t calls_left, n_live;
-static bool is_new; /* a file was made that was not opened so yet */
+static size_t calls_left, n_live, seed;
+static bool is_new;	  /* a file was made that was not opened so yet */
+static bool is_unwritten; /* nor was anything written so */
 
 static void *
 give(void *ctx, size_t n)
@@ -74,17 +72,29 @@ take(void *ctx, void *p, size_t n)
 	free(p);
 }
 
-static const struct tp_alloc failing = {.alloc = give, .free = take};
+const struct tp_alloc *
+fuzz_failing(void)
+{
+	static const struct tp_alloc failing = {.alloc = give, .free = take};
+
+	calls_left = seed % 2 ? seed / 2 % 24 : seed / 2 % 256;
+	seed = seed * 31 + 7;
+	return &failing;
+}
+
+void
+fuzz_failed(void)
+{
+	MUST(n_live == 0);
+}
 
 static void
 choose_failure(const uint8_t *data, size_t n)
 {
-	size_t sum = n;
-
+	seed = n;
 	for (size_t i = 0; i < n; i += n / 16 + 1)
-		sum = sum * 31 + data[i];
-	calls_left = sum % 2 ? sum / 2 % 24 : sum / 2 % 256;
-	is_new = true;
+		seed = seed * 31 + data[i];
+	is_new = is_unwritten = true;
 }
 
 /* A tp_onnx_problem_fn. */
@@ -117,12 +127,15 @@ use_without_memory(struct tp_reader *r)
 {
 	struct tp_onnx_summary *summary = NULL;
 	struct tp_err err = TP_ERR_INIT;
+	struct tp_strings *strings = NULL;
 	struct tp_attachment a;
 	size_t n = 0;
 
+	MUST_OK(tp_strings_new(NULL, FUZZ_TENSOR_BYTES, &strings, &err), &err);
 	for (size_t i = 0; i < tp_reader_n_entries(r) && i < 4; i++) {
 		struct tp_tensor *t = NULL;
 		struct tp_stream *stream = NULL;
+		struct tp_value value = tp_value_of(NULL);
 		uint8_t byte;
 
 		if (tp_reader_entry(r, i)->nbytes > FUZZ_TENSOR_BYTES)
@@ -130,6 +143,8 @@ use_without_memory(struct tp_reader *r)
 		MUST(
 		    (tp_reader_tensor(r, i, &t, &err) == TP_OK) == (t != NULL));
 		tp_tensor_free(t);
+		(void)!tp_reader_value(r, i, strings, &value, &err);
+		tp_value_release(&value);
 		if (!tp_stream_entry(r, i, &stream, &err) &&
 		    tp_stream_left(stream))
 			(void)!tp_stream_read(stream, &byte, 1, &err);
@@ -140,26 +155,7 @@ use_without_memory(struct tp_reader *r)
 	(void)!tp_onnx_summary_new(r, &summary, &err);
 	tp_onnx_summary_free(summary);
 	(void)!tp_onnx_check(r, count_problem, &n, &err);
-}
-
-/* A new file, opened while memory ends: an error with a reason, and no leak. */
-static void
-open_without_memory(const char *path, const struct tp_open_options *options)
-{
-	struct tp_open_options o = *options;
-	struct tp_err err = TP_ERR_INIT;
-	struct tp_reader *r = NULL;
-	enum tp_status rc;
-
-	o.alloc = &failing;
-	rc = tp_open(path, &o, &r, &err);
-	MUST((rc == TP_OK) == (r != NULL));
-	MUST(rc == TP_OK || err.msg[0]);
-	if (r)
-		use_without_memory(r);
-	tp_close(r);
-	MUST(n_live == 0);
-	is_new = false;
+	tp_strings_free(strings);
 }
 
 /* A tp_warn_fn. */
@@ -170,22 +166,47 @@ hear(void *ctx, const char *path, const char *message)
 	MUST(path[0] && message[0]);
 }
 
-struct tp_reader *
-fuzz_open(
-    const char *path, const char *format, unsigned flags, struct tp_err *err)
+static struct tp_open_options
+options_of(const char *format, unsigned flags)
 {
-	const struct tp_open_options o = {
+	return (struct tp_open_options){
 	    .format = format,
 	    .limits = {.expansion = FUZZ_EXPANSION},
 	    .flags = flags,
 	    .warn = hear,
 	};
+}
+
+void
+fuzz_open_failing(const char *path, const char *format, unsigned flags)
+{
+	struct tp_open_options o = options_of(format, flags);
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *r = NULL;
+	enum tp_status rc;
+
+	o.alloc = fuzz_failing();
+	rc = tp_open(path, &o, &r, &err);
+	MUST((rc == TP_OK) == (r != NULL));
+	MUST(rc == TP_OK || err.msg[0]);
+	if (r)
+		use_without_memory(r);
+	tp_close(r);
+	fuzz_failed();
+	is_new = false;
+}
+
+struct tp_reader *
+fuzz_open(
+    const char *path, const char *format, unsigned flags, struct tp_err *err)
+{
+	const struct tp_open_options o = options_of(format, flags);
 	struct fuzz_cost cost = {0, 0};
 	struct tp_reader *r = NULL;
 	enum tp_status rc;
 
 	if (is_new)
-		open_without_memory(path, &o);
+		fuzz_open_failing(path, format, flags);
 	fuzz_begin();
 	rc = tp_open(path, &o, &r, err);
 	fuzz_end(&cost, "opening");
@@ -208,7 +229,7 @@ read_streamed(
 	MUST(all);
 	fuzz_begin();
 	*rc = tp_stream_entry(r, i, &s, &err);
-	while (!*rc && at < nbytes && at < 4 * FUZZ_TENSOR_BYTES) {
+	while (!*rc && at < nbytes && at < 9 * FUZZ_TENSOR_BYTES) {
 		size_t n = nbytes - at < CHUNK ? (size_t)(nbytes - at) : CHUNK;
 
 		*rc = tp_stream_read(s, chunk, n, &err);
@@ -284,6 +305,7 @@ fuzz_walk(struct tp_reader *r)
 	uint64_t nbytes;
 
 	MUST(tp_reader_format(r));
+	fuzz_ask(r);
 	for (size_t i = 0; tp_reader_file(r, i, &nbytes); i++)
 		MUST(nbytes <= INT64_MAX);
 	for (size_t i = 0; i < tp_reader_n_meta(r); i++)
@@ -303,6 +325,60 @@ fuzz_walk(struct tp_reader *r)
 		walk_entry(r, i, &reading);
 }
 
+/* What a failing reader over r says; and what it would attach. */
+static void
+check_failing(enum tp_status rc, struct tp_reader *q, struct tp_err *err)
+{
+	struct tp_attachment a;
+
+	MUST((rc == TP_OK) == (q != NULL));
+	MUST(rc == TP_OK || err->msg[0]);
+	if (q && tp_reader_n_attachments(q))
+		(void)!tp_reader_attachment(q, 0, &a, err);
+	tp_close(q);
+	fuzz_failed();
+}
+
+void
+fuzz_quantize_failing(
+    struct tp_reader *r, const struct tp_quantize_options *options)
+{
+	struct tp_quantize_options o = *options;
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *q = NULL;
+	enum tp_status rc;
+
+	o.alloc = fuzz_failing();
+	rc = tp_quantize_reader(r, &o, &q, &err);
+	check_failing(rc, q, &err);
+	o.recipe = NULL;
+	o.alloc = fuzz_failing();
+	rc = tp_dequantize_reader(r, &o, &q, &err);
+	check_failing(rc, q, &err);
+}
+
+/* A file that is written while memory ends: an error with a reason, no leak. */
+static void
+transfer_without_memory(struct tp_reader *r, const char *path,
+    const struct tp_transfer_options *options)
+{
+	struct tp_transfer_options o = *options;
+	struct tp_transfer *t = NULL;
+	struct tp_err err = TP_ERR_INIT;
+	enum tp_status rc;
+
+	o.create.alloc = fuzz_failing();
+	o.n_threads = 1;
+	rc = tp_transfer_plan(&r, 1, path, &o, &t, &err);
+	MUST((rc == TP_OK) == (t != NULL));
+	if (!rc && tp_transfer_nbytes(t) <= FUZZ_TENSOR_BYTES)
+		rc = tp_transfer_run(t, &err);
+	MUST(rc == TP_OK || err.msg[0]);
+	tp_transfer_free(t);
+	fuzz_failed();
+	is_unwritten = false;
+}
+
 bool
 fuzz_transfer(struct tp_reader *r, const char *path,
     const struct tp_transfer_options *o, struct tp_transfer **out,
@@ -311,6 +387,8 @@ fuzz_transfer(struct tp_reader *r, const char *path,
 	struct fuzz_cost planning = {0, 0}, writing = {0, 0};
 	enum tp_status rc;
 
+	if (is_unwritten)
+		transfer_without_memory(r, path, o);
 	fuzz_begin();
 	rc = tp_transfer_plan(&r, 1, path, o, out, err);
 	fuzz_end(&planning, "planning");

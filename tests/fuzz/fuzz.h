@@ -71,6 +71,10 @@ const char *fuzz_file(const char *name, const void *data, size_t n);
 /* A limit that suits small files. */
 #define FUZZ_EXPANSION 256
 
+/* A new file is opened while memory ends: an error with a reason, no leak.
+ * fuzz_open begins with that once for each file that was made. */
+void fuzz_open_failing(const char *path, const char *format, unsigned flags);
+
 /* tp_open with that limit. NULL: refused, *err says why. */
 struct tp_reader *fuzz_open(
     const char *path, const char *format, unsigned flags, struct tp_err *err);
@@ -86,6 +90,11 @@ void fuzz_walk(struct tp_reader *r);
  * it. */
 bool fuzz_is_countable(const struct tp_entry *e);
 
+/* r is narrowed and widened while memory ends. */
+struct tp_quantize_options;
+void fuzz_quantize_failing(
+    struct tp_reader *r, const struct tp_quantize_options *options);
+
 /*
  * Transfer a model, if no more than 4 * FUZZ_TENSOR_BYTES are to be written;
  * then what was written must be what was planned. The plan is to be freed in
@@ -96,6 +105,29 @@ struct tp_transfer_options;
 bool fuzz_transfer(struct tp_reader *r, const char *path,
     const struct tp_transfer_options *o, struct tp_transfer **out,
     struct tp_err *err);
+
+/*
+ * An allocator that fails sooner or later: when, the bytes of the newest file
+ * say, so the same input fails at the same place. At the end nothing of it may
+ * be left.
+ */
+const struct tp_alloc *fuzz_failing(void);
+void fuzz_failed(void);
+
+/*
+ * What r reads, the file of these bytes opened with flags, in other ways: from
+ * standard input, as a file or through a pipe, it is the same; cut while it is
+ * open, it is the same or an error.
+ */
+#define FUZZ_STDIN 16
+#define FUZZ_PIPE 32
+#define FUZZ_CUT 64
+void fuzz_other_ways(struct tp_reader *r, const uint8_t *data, size_t n,
+    unsigned flags, unsigned how);
+
+/* What only asks for trouble: indices past the end, axes that are not there,
+ * strings as numbers. And what has no other caller here. */
+void fuzz_ask(struct tp_reader *r);
 
 /* The last byte of an input chooses options; it is taken off. */
 static inline unsigned

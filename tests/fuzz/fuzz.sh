@@ -14,6 +14,9 @@ cd "$(dirname "$(realpath "$0")")/../.."
 
 learnt=build/fuzz/learnt
 facts=build/reliability/fuzz.facts
+# Files of which fewer lines than that are reached, and why, with a tab between.
+least=90
+excused=tests/support/coverage.not
 
 fact() {
 	mkdir -p "${facts%/*}"
@@ -115,11 +118,37 @@ lines_of() {
 	    sed -n 's/^Lines executed:\(.*\)% of \(.*\)/\1 \2/p'
 }
 
+# check_coverage TABLE: of each file so many lines are reached, or there is a
+# reason why not, which holds.
+check_coverage() {
+	awk -F'\t' -v least="$least" -v list="$excused" '
+		FNR == NR { if ($0 !~ /^#/) why[$1] = 1; next }
+		$1 ~ /^formats\// {
+			split($1, words, " +")
+			name = words[1]; sub(/.*\//, "", name)
+			seen[name] = 1
+			if (words[2] < least && !why[name])
+				bad = bad name ": less than " least " %\n"
+			if (words[2] >= least && why[name])
+				bad = bad name ": " least " %, but " list \
+				    " has it\n"
+		}
+		END {
+			for (name in why)
+				if (!seen[name])
+					bad = bad name ": no such file\n"
+			printf "%s", bad
+			exit bad != ""
+		}
+	' "$excused" "$1"
+}
+
 # Everything that was learnt once more under gcov, as it is now: lines that are
 # executed.
 coverage() {
-	local dir=$1 target file percent count
+	local dir=$1 target file percent count all
 
+	all=$(grep -c '^tp_fuzz_target(' tests/fuzz/CMakeLists.txt)
 	shift
 	find "$dir" -name '*.gcda' -delete
 	rm -rf "$dir/learnt"
@@ -144,6 +173,7 @@ coverage() {
 	read -r _ percent count <<<"$(tail -1 "$dir/coverage.txt")"
 	fact fuzz.coverage.lines "$count"
 	fact fuzz.coverage.percent "$percent"
+	[ $# != "$all" ] || check_coverage "$dir/coverage.txt" >&2
 }
 
 # What was learnt beyond the seeds, as few and as small files as reach the same,

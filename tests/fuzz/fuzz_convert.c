@@ -30,11 +30,14 @@ choose(void *ctx, const struct tp_reader *r, size_t entry,
 static bool
 convert(struct tp_reader *r, const char *path, unsigned how)
 {
+	static const enum tp_external external[] = {TP_EXTERNAL_AUTO,
+	    TP_EXTERNAL_ALWAYS, TP_EXTERNAL_NEVER, TP_EXTERNAL_ALWAYS};
 	struct tp_transfer_options o = {
 	    .create = {.force = true,
 		.sync = TP_SYNC_NEVER,
 		.compress = how & 1 ? 1 : 0,
-		.external = how & 2 ? TP_EXTERNAL_ALWAYS : TP_EXTERNAL_AUTO},
+		.external = external[how >> 4 & 3],
+		.external_threshold = how & 64 ? 1 : 0},
 	    .choose = choose,
 	    .choose_ctx = &how,
 	    .overflow = TP_OVERFLOW_INF,

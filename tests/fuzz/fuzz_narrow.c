@@ -85,6 +85,8 @@ change(const char *from, const char *to, struct how *h)
 	struct tp_transfer *t = NULL;
 	bool done = false;
 
+	if (r && h)
+		fuzz_quantize_failing(r, &o);
 	if (r &&
 	    !(h ? tp_quantize_reader(r, &o, &q, &err)
 		: tp_dequantize_reader(r, &o, &q, &err)) &&

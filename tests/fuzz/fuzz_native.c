@@ -42,8 +42,10 @@ fuzz_input(const uint8_t *data, size_t n)
 	if (choice & 8)
 		repair(file, n);
 	r = fuzz_open(fuzz_file("in", file, n), "native", choice & 3, &err);
-	if (r)
+	if (r) {
 		fuzz_walk(r);
+		fuzz_other_ways(r, file, n, choice & 3, choice);
+	}
 	tp_close(r);
 	free(file);
 }

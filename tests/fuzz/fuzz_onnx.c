@@ -75,13 +75,14 @@ void
 fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
-	unsigned flags = fuzz_choice(data, &n) & 7;
+	unsigned choice = fuzz_choice(data, &n);
 	struct tp_reader *r =
-	    fuzz_open(fuzz_file("in", data, n), "onnx", flags, &err);
+	    fuzz_open(fuzz_file("in", data, n), "onnx", choice & 7, &err);
 
 	if (r) {
 		fuzz_walk(r);
 		walk_graph(r);
+		fuzz_other_ways(r, data, n, choice & 7, choice);
 	}
 	tp_close(r);
 }

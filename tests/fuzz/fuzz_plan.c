@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_plan.c - plans: what is read can be written and read again, the same */
+/* fuzz_plan.c - plans: what is read can be written and read again, the same,
+ * from memory and from a file */
 #include "fuzz.h"
 
 #include <string.h>
@@ -57,11 +58,14 @@ fuzz_input(const uint8_t *data, size_t n)
 	fuzz_begin();
 	rc = tpi_plan_parse(plan, (const char *)data, n, &err);
 	fuzz_end(&cost, "parsing");
+	MUST(tp_plan_read(plan, fuzz_file("plan.json", data, n), &err) == rc);
 	if (rc) {
 		MUST(err.msg[0]);
 	} else {
 		write_plan(plan, &once);
-		MUST_OK(tpi_plan_parse(plan, once.s, once.n, &err), &err);
+		MUST_OK(tp_plan_read(
+			    plan, fuzz_file("once.json", once.s, once.n), &err),
+		    &err);
 		write_plan(plan, &again);
 		MUST(once.n == again.n && !memcmp(once.s, again.s, once.n));
 	}

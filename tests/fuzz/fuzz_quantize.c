@@ -3,6 +3,7 @@
  * fuzz_quantize.c - any model quantized, written, read and dequantized
  *
  * What was accepted can be written, and the written file can be widened again.
+ * A plan of two schemes keeps what it promises (fuzz_choose.c).
  */
 #include "fuzz.h"
 
@@ -10,6 +11,8 @@
 
 #include "tp/quantized.h"
 #include "tp/transfer.h"
+
+#include "fuzz_choose.h"
 
 struct how {
 	unsigned choice;
@@ -39,6 +42,11 @@ recipe(void *ctx, const struct tp_reader *r, size_t entry,
 	out->block = 32;
 	out->calibrate = h->choice & 8 ? TP_CALIBRATE_MSE : TP_CALIBRATE_MINMAX;
 	out->keep_nonfinite = true;
+	if (h->scheme->block) {
+		out->symmetric = true;
+		out->per = TP_PER_BLOCK;
+		out->block = h->scheme->block;
+	}
 	return TP_OK;
 }
 
@@ -89,6 +97,26 @@ widen(const char *path, bool must)
 	tp_close(r);
 }
 
+/* Another scheme, and a plan that chooses. */
+static void
+plan_both(struct tp_reader *r, const struct tp_reader *q,
+    const struct tp_quantize_options *options, const struct how *how)
+{
+	struct how h = *how;
+	struct tp_quantize_options o = *options;
+	struct tp_err err = TP_ERR_INIT;
+	struct tp_reader *other = NULL;
+	size_t i = 0;
+
+	while (tp_scheme_at(i) != h.scheme)
+		i++;
+	h.scheme = tp_scheme_at(tp_scheme_at(i + 3) ? i + 3 : 8);
+	o.ctx = &h;
+	if (!tp_quantize_reader(r, &o, &other, &err))
+		fuzz_choose(r, q, other);
+	tp_close(other);
+}
+
 void
 fuzz_input(const uint8_t *data, size_t n)
 {
@@ -117,12 +145,14 @@ fuzz_input(const uint8_t *data, size_t n)
 		fuzz_walk(q);
 	tp_close(q);
 	q = NULL;
+	fuzz_quantize_failing(r, &o);
 	fuzz_begin();
 	rc = tp_quantize_reader(r, &o, &q, &err);
 	fuzz_end(&cost, "quantizing");
 	if (!rc) {
 		check_items(q);
 		fuzz_walk(q);
+		plan_both(r, q, &o, &h);
 		if (write_model(q, fuzz_path(out)))
 			widen(fuzz_path(out), widens);
 	} else {

@@ -7,11 +7,13 @@ void
 fuzz_input(const uint8_t *data, size_t n)
 {
 	struct tp_err err = TP_ERR_INIT;
-	unsigned flags = fuzz_choice(data, &n) & 7;
-	struct tp_reader *r =
-	    fuzz_open(fuzz_file("in", data, n), "safetensors", flags, &err);
+	unsigned choice = fuzz_choice(data, &n);
+	struct tp_reader *r = fuzz_open(
+	    fuzz_file("in", data, n), "safetensors", choice & 7, &err);
 
-	if (r)
+	if (r) {
 		fuzz_walk(r);
+		fuzz_other_ways(r, data, n, choice & 7, choice);
+	}
 	tp_close(r);
 }

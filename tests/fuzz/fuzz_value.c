@@ -89,6 +89,27 @@ read_value(const char *path, unsigned flags, const struct tp_type *type,
 	return rc;
 }
 
+/* The same while memory ends; and a file that is not there. */
+static void
+read_failing(
+    const char *path, const struct tp_type *type, struct tp_strings *strings)
+{
+	struct tp_open_options o = {
+	    .limits = {.expansion = FUZZ_EXPANSION}, .alloc = fuzz_failing()};
+	struct tp_value v = tp_value_of(NULL);
+	struct tp_err err = TP_ERR_INIT;
+	enum tp_status rc;
+
+	rc = tp_onnx_value_read(path, &o, type, strings, &v, &err);
+	MUST(!rc || (err.msg[0] && v.kind == TP_VALUE_NONE));
+	tp_value_release(&v);
+	fuzz_failed();
+	o.alloc = NULL;
+	path = fuzz_path("nothing");
+	rc = tp_onnx_value_read(path, &o, type, strings, &v, &err);
+	MUST(rc == TP_EIO);
+}
+
 void
 fuzz_input(const uint8_t *data, size_t n)
 {
@@ -101,6 +122,7 @@ fuzz_input(const uint8_t *data, size_t n)
 	enum tp_status rc;
 
 	MUST_OK(tp_strings_new(NULL, POOL_BYTES, &strings, &err), &err);
+	read_failing(path, type, strings);
 	rc = read_value(path, 0, type, strings, &a);
 	MUST(read_value(path, TP_OPEN_NO_MMAP, type, strings, &b) == rc);
 	if (!rc)
