@@ -47,7 +47,8 @@ fuzz_path(const char *name)
 	return path;
 }
 
-static size_t calls_left, n_live, seed;
+static size_t calls_left, n_live;
+static uint64_t seed;
 static bool is_new;	  /* a file was made that was not opened so yet */
 static bool is_unwritten; /* nor was anything written so */
 
@@ -72,13 +73,22 @@ take(void *ctx, void *p, size_t n)
 	free(p);
 }
 
+/* Below n; the newest file says which. */
+static size_t
+next_number(size_t n)
+{
+	/* Knuth's numbers for MMIX. */
+	seed = seed * UINT64_C(6364136223846793005) +
+	       UINT64_C(1442695040888963407);
+	return (size_t)(seed >> 33) % n;
+}
+
 const struct tp_alloc *
 fuzz_failing(void)
 {
 	static const struct tp_alloc failing = {.alloc = give, .free = take};
 
-	calls_left = seed % 2 ? seed / 2 % 24 : seed / 2 % 256;
-	seed = seed * 31 + 7;
+	calls_left = next_number(2) ? next_number(24) : next_number(256);
 	return &failing;
 }
 
@@ -95,6 +105,13 @@ choose_failure(const uint8_t *data, size_t n)
 	for (size_t i = 0; i < n; i += n / 16 + 1)
 		seed = seed * 31 + data[i];
 	is_new = is_unwritten = true;
+}
+
+/* Where little is asked for. */
+static void
+few_calls(void)
+{
+	calls_left = next_number(8);
 }
 
 /* A tp_onnx_problem_fn. */
@@ -140,16 +157,20 @@ use_without_memory(struct tp_reader *r)
 
 		if (tp_reader_entry(r, i)->nbytes > FUZZ_TENSOR_BYTES)
 			continue;
+		few_calls();
 		MUST(
 		    (tp_reader_tensor(r, i, &t, &err) == TP_OK) == (t != NULL));
 		tp_tensor_free(t);
+		few_calls();
 		(void)!tp_reader_value(r, i, strings, &value, &err);
 		tp_value_release(&value);
+		few_calls();
 		if (!tp_stream_entry(r, i, &stream, &err) &&
 		    tp_stream_left(stream))
 			(void)!tp_stream_read(stream, &byte, 1, &err);
 		tp_stream_close(stream);
 	}
+	(void)fuzz_failing();
 	if (tp_reader_n_attachments(r))
 		(void)!tp_reader_attachment(r, 0, &a, &err);
 	(void)!tp_onnx_summary_new(r, &summary, &err);
