@@ -453,7 +453,7 @@ check_against_sums(int n_args, char **argv)
 	int rc;
 
 	if (sums_read(&s, opt_check, &err))
-		return cli_report(opt_check, &err);
+		return report_unreadable(&reports, "manifest", opt_check, &err);
 	rc = n_args ? check_files(&s, n_args, argv)
 		    : check_files(&s, 1, standard_input);
 	sums_release(&s);

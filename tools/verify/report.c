@@ -176,3 +176,18 @@ report_all(const struct report_options *o, const struct verdict *v, size_t n,
 		report_github(stderr, v, n);
 	return rc;
 }
+
+int
+report_unreadable(const struct report_options *o, const char *command,
+    const char *path, const struct tp_err *err)
+{
+	struct verdict v;
+	int rc;
+
+	cli_report(path, err);
+	verdict_init(&v, command, path, NULL);
+	verdict_fail(&v, path, err);
+	rc = report_all(o, &v, 1, verdict_exit(&v));
+	verdict_release(&v);
+	return rc;
+}

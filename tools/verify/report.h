@@ -44,6 +44,14 @@ int report_all(const struct report_options *o, const struct verdict *v,
     size_t n, int status);
 
 /*
+ * A file that belongs to the command, and to no model, could not be read: a
+ * message, and all of the above about one verdict that says so. Returns the
+ * exit status.
+ */
+int report_unreadable(const struct report_options *o, const char *command,
+    const char *path, const struct tp_err *err);
+
+/*
  * The parts. A write that fails is on the stream; what fails else is an errno.
  */
 int report_json(FILE *out, const struct verdict *v, size_t n, int status);

@@ -141,12 +141,17 @@ find_targets(struct run_targets *t, int n, char **operands)
 	return !wrong;
 }
 
-static bool
+static int
 read_rules(struct run_rules *r)
 {
-	return (!opt_tolerances ||
-		   run_rules_read_tolerances(r, opt_tolerances)) &&
-	       (!opt_failures || run_rules_read_failures(r, opt_failures));
+	struct tp_err err = TP_ERR_INIT;
+
+	if (opt_tolerances &&
+	    run_rules_read_tolerances(r, opt_tolerances, &err))
+		return report_unreadable(&reports, "run", opt_tolerances, &err);
+	if (opt_failures && run_rules_read_failures(r, opt_failures, &err))
+		return report_unreadable(&reports, "run", opt_failures, &err);
+	return CLI_OK;
 }
 
 static void
@@ -253,10 +258,11 @@ run_run(int n_args, char **argv)
 	rc = enter_sandbox(&targets);
 	if (rc)
 		goto out;
-	rc = CLI_INPUT;
 	set_up();
-	if (!read_rules(&settings.rules))
+	rc = read_rules(&settings.rules);
+	if (rc)
 		goto out;
+	rc = CLI_INPUT;
 	cases = calloc(targets.n + 1, sizeof(*cases));
 	if (!cases) {
 		cli_message("out of memory");

@@ -104,9 +104,11 @@ struct run_rules {
 /* Of options of kind CLI_CALL: a double that is not negative. */
 const char *run_parse_number(const struct cli_option *option, const char *text);
 
-/* Read a file of lines; false when that failed, which was told. */
-bool run_rules_read_tolerances(struct run_rules *r, const char *path);
-bool run_rules_read_failures(struct run_rules *r, const char *path);
+/* Read a file of lines. */
+TP_NODISCARD enum tp_status run_rules_read_tolerances(
+    struct run_rules *r, const char *path, struct tp_err *err);
+TP_NODISCARD enum tp_status run_rules_read_failures(
+    struct run_rules *r, const char *path, struct tp_err *err);
 void run_rules_release(struct run_rules *r);
 
 struct run_tolerance run_rules_tolerance(

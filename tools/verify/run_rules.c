@@ -116,19 +116,18 @@ take_line(struct run_rules *r, struct run_line **lines, size_t *n, char *line,
 				       : NULL;
 }
 
-static bool
+static enum tp_status
 read_lines(struct run_rules *r, const char *path, struct run_line **lines,
-    size_t *n, parse_fn *parse)
+    size_t *n, parse_fn *parse, struct tp_err *err)
 {
-	struct tp_err err = TP_ERR_INIT;
+	enum tp_status rc;
 	const char *wrong = NULL;
 	size_t size, number = 0;
 	char *text;
 
-	if (cli_read_file(path, MAX_SIZE, &text, &size, &err)) {
-		cli_report(path, &err);
-		return false;
-	}
+	rc = cli_read_file(path, MAX_SIZE, &text, &size, err);
+	if (rc)
+		return rc;
 	for (size_t at = 0; !wrong && at < size;) {
 		char *line = text + at, *end = memchr(line, '\n', size - at);
 		size_t len = end ? (size_t)(end - line) : size - at;
@@ -138,22 +137,26 @@ read_lines(struct run_rules *r, const char *path, struct run_line **lines,
 		wrong = take_line(r, lines, n, line, len, parse);
 	}
 	if (wrong)
-		cli_message_about(path, "line %zu: %s", number, wrong);
+		rc = tp_fail(err, TP_EFORMAT, TP_NO_OFFSET, "line %zu: %s",
+		    number, wrong);
 	free(text);
-	return !wrong;
+	return rc;
 }
 
-bool
-run_rules_read_tolerances(struct run_rules *r, const char *path)
+enum tp_status
+run_rules_read_tolerances(
+    struct run_rules *r, const char *path, struct tp_err *err)
 {
 	return read_lines(
-	    r, path, &r->tolerances, &r->n_tolerances, parse_tolerance);
+	    r, path, &r->tolerances, &r->n_tolerances, parse_tolerance, err);
 }
 
-bool
-run_rules_read_failures(struct run_rules *r, const char *path)
+enum tp_status
+run_rules_read_failures(
+    struct run_rules *r, const char *path, struct tp_err *err)
 {
-	return read_lines(r, path, &r->failures, &r->n_failures, parse_failure);
+	return read_lines(
+	    r, path, &r->failures, &r->n_failures, parse_failure, err);
 }
 
 static void
