@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tp/copy.h"
+#include "tp/endian.h"
 #include "tp/onnx.h"
 #include "tp/quantized.h"
 #include "tp/shape.h"
@@ -276,6 +277,18 @@ fuzz_is_countable(const struct tp_entry *e)
 	return true;
 }
 
+/* Elements in this machine's byte order as they stand in streams. */
+static void
+to_little(enum tp_dtype dtype, uint8_t *p, uint64_t nbytes)
+{
+	size_t size = tp_dtype_bits(dtype) / 8;
+
+	if (tp_dtype_kind(dtype) == TP_KIND_COMPLEX)
+		size /= 2;
+	if (size > 1 && !tp_host_is_little())
+		tp_swap_bytes(p, (size_t)nbytes / size, size);
+}
+
 static void
 check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
 {
@@ -297,7 +310,7 @@ check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
 	MUST(packed);
 	s = tp_tensor_strided(t);
 	tp_gather(&s, 0, (size_t)e->n_elems, packed);
-	/* Streams are little-endian; so are the machines that fuzz. */
+	to_little(e->dtype, packed, e->nbytes);
 	MUST(!memcmp(packed, bytes, (size_t)e->nbytes));
 	free(packed);
 	tp_tensor_free(t);

@@ -90,10 +90,11 @@ put_value(const struct dtype *d, const char *word, uint8_t *p)
 	double x = strtod(word, NULL);
 	float f = (float)x;
 	uint64_t bits = (uint64_t)strtoll(word, NULL, 0);
+	uint32_t single;
 
 	if (d->code == 1) {
-		memcpy(&bits, &f, 4);
-		tp_put_le32(p, (uint32_t)bits);
+		memcpy(&single, &f, 4);
+		tp_put_le32(p, single);
 	} else if (d->code == 11) {
 		memcpy(&bits, &x, 8);
 		tp_put_le64(p, bits);

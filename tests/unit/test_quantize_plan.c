@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tp/endian.h"
 #include "tp/quantize_plan.h"
 
 #include "formats/plugin.h"
@@ -63,6 +64,8 @@ open_model(const char *path)
 			if (i == 3 && k % COLUMNS == 7)
 				x[i][k] *= 1e6f;
 		}
+		if (!tp_host_is_little())
+			tp_swap_bytes(x[i], ROWS * COLUMNS, sizeof(float));
 		assert_int_equal(
 		    tp_stream_memory(NULL, x[i], (size_t)nbytes[i], &s, NULL),
 		    TP_OK);

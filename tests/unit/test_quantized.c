@@ -530,6 +530,8 @@ open_wide(const char *path)
 		seed = seed * 1664525 + 1013904223;
 		x[i] = (float)(int32_t)seed * 0x1p-31f * (float)(i / WIDE + 1);
 	}
+	if (!tp_host_is_little())
+		tp_swap_bytes(x, n, sizeof(*x));
 	assert_int_equal(tp_create(path, &m, &o, &writer, NULL), TP_OK);
 	assert_int_equal(
 	    tp_stream_memory(NULL, x, (size_t)nbytes, &s, NULL), TP_OK);
