@@ -60,7 +60,7 @@ void
 cli_start(void)
 {
 	keep_descriptors_open();
-	/* Where a file cannot grow, a write fails, and is told and cleaned up. */
+	/* Where a file cannot grow, a write fails, and is told and undone. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();

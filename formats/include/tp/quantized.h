@@ -141,9 +141,9 @@ TP_API TP_NODISCARD enum tp_status tp_dequantize_reader(struct tp_reader *r,
     struct tp_err *err);
 
 /*
- * Give entries of which only the metadata TP_QUANTIZED_KEY says what their codes
- * stand for a quantizer, with in_graph set. TP_EFORMAT for metadata that does
- * not fit the model; some entries have theirs then.
+ * Give entries of which only the metadata TP_QUANTIZED_KEY says what their
+ * codes stand for a quantizer, with in_graph set. TP_EFORMAT for metadata that
+ * does not fit the model; some entries have theirs then.
  */
 TP_API TP_NODISCARD enum tp_status tp_reader_adopt_quantizers(
     struct tp_reader *r, struct tp_err *err);
