@@ -8,6 +8,7 @@
 #include "run.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,7 +122,8 @@ list_folders(const char *folder, char ***out, size_t *n)
 	*out = NULL;
 	if (!dir)
 		return "cannot be read";
-	while (!wrong && (e = readdir(dir))) {
+	/* Who stopped halfway would leave data sets out and pass. */
+	while (!wrong && (errno = 0, e = readdir(dir))) {
 		if (e->d_name[0] == '.')
 			continue;
 		path = join(folder, e->d_name);
@@ -139,6 +141,8 @@ list_folders(const char *folder, char ***out, size_t *n)
 			wrong = no_memory;
 		}
 	}
+	if (!wrong && errno)
+		wrong = "cannot be read";
 	closedir(dir);
 	if (wrong) {
 		free_names(names, n_names);
