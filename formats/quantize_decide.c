@@ -3,6 +3,7 @@
 #include "quantize_reader.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 
 #include "tp/parallel.h"
 
@@ -120,19 +121,48 @@ puts_off(const struct tpi_quantized *q, const struct tp_recipe *recipe)
 	       !q->options.half_graph && !recipe->keep_nonfinite;
 }
 
+/* What measuring has shown. An error is large, and one is enough. */
+struct measured {
+	struct tpi_quantized *q;
+	struct result {
+		enum tp_status status;
+		bool nonfinite;
+	} * results;	   /* of each entry */
+	struct tp_err err; /* of entry first, which is the first that failed */
+	size_t first;
+	pthread_mutex_t lock;
+};
+
+/* Is that a tensor to be kept, and no failure? */
+static bool
+is_kept(const struct tp_quantized_item *item, const struct result *result)
+{
+	return result->nonfinite && item->recipe.keep_nonfinite;
+}
+
 /* A tp_part_fn. */
 static void
 measure_one(void *ctx, size_t i)
 {
-	struct tpi_quantized *q = ctx;
-	struct tpi_narrow_result *result = &q->results[i];
-	const struct tp_recipe *recipe = &q->items[i].recipe;
+	struct measured *m = ctx;
+	struct tpi_quantized *q = m->q;
+	struct tp_quantized_item *item = &q->items[i];
+	struct result *result = &m->results[i];
+	struct tp_err err = TP_ERR_INIT;
 
-	if (!recipe->scheme)
+	if (!item->recipe.scheme)
 		return;
 	result->status =
-	    (puts_off(q, recipe) ? tpi_measure_later : tpi_measure)(
-		&q->narrows[i], &q->items[i], &result->nonfinite, &result->err);
+	    (puts_off(q, &item->recipe) ? tpi_measure_later : tpi_measure)(
+		&q->narrows[i], item, &result->nonfinite, &err);
+	if (!result->status || is_kept(item, result))
+		return;
+	pthread_mutex_lock(&m->lock);
+	if (i < m->first) {
+		m->first = i;
+		m->err = err;
+	}
+	pthread_mutex_unlock(&m->lock);
 }
 
 static enum tp_status
@@ -190,22 +220,22 @@ check_half(const struct tpi_quantized *q, const struct tp_quantized_item *item,
 
 /* Look at what was measured: fail, keep as it is, or go on. */
 static enum tp_status
-judge(struct tpi_quantized *q, size_t i, struct tp_err *err)
+judge(const struct measured *m, size_t i, struct tp_err *err)
 {
+	struct tpi_quantized *q = m->q;
 	struct tp_quantized_item *item = &q->items[i];
-	struct tpi_narrow_result *result = &q->results[i];
 	const char *why = NULL;
 
 	if (!item->recipe.scheme)
 		return TP_OK;
-	if (result->nonfinite && item->recipe.keep_nonfinite) {
+	if (is_kept(item, &m->results[i])) {
 		keep(q, i, "a value is NaN or infinite");
 		return TP_OK;
 	}
-	if (result->status) {
+	if (m->results[i].status) {
 		if (err)
-			*err = result->err;
-		return result->status;
+			*err = m->err;
+		return m->results[i].status;
 	}
 	if (check_half(q, item, err))
 		return TP_EUNSUPPORTED;
@@ -237,6 +267,8 @@ mark_parts(struct tpi_quantized *q)
 enum tp_status
 tpi_quantize_decide(struct tpi_quantized *q, struct tp_err *err)
 {
+	const struct tp_alloc *alloc = q->options.alloc;
+	struct measured m = {.q = q, .err = TP_ERR_INIT, .first = SIZE_MAX};
 	enum tp_status rc = TP_OK;
 
 	mark_parts(q);
@@ -244,8 +276,15 @@ tpi_quantize_decide(struct tpi_quantized *q, struct tp_err *err)
 		rc = ask(q, i, err);
 	if (rc)
 		return rc;
-	tp_parallel(q->options.n_threads, q->n, measure_one, q);
+	m.results = tp_mem_array(alloc, q->n, sizeof(*m.results));
+	if (!m.results || pthread_mutex_init(&m.lock, NULL)) {
+		tp_mem_free(alloc, m.results, q->n, sizeof(*m.results));
+		return tpi_quantize_no_memory(err);
+	}
+	tp_parallel(q->options.n_threads, q->n, measure_one, &m);
 	for (size_t i = 0; !rc && i < q->n; i++)
-		rc = judge(q, i, err);
+		rc = judge(&m, i, err);
+	pthread_mutex_destroy(&m.lock);
+	tp_mem_free(alloc, m.results, q->n, sizeof(*m.results));
 	return rc;
 }

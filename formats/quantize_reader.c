@@ -128,14 +128,13 @@ new_quantized(struct tp_reader *r, struct tp_reader *inner,
 	q->n_kept_storages = tp_reader_n_storages(inner);
 	q->items = tpi_arena_array(a, n, sizeof(*q->items));
 	q->narrows = tpi_arena_array(a, n, sizeof(*q->narrows));
-	q->results = tpi_arena_array(a, n, sizeof(*q->results));
 	q->place = tpi_arena_array(a, n, sizeof(*q->place));
 	q->storages = tpi_arena_array(a, n, TPI_N_PARTS * sizeof(*q->storages));
 	q->computed = tpi_arena_array(a, n, TPI_N_PARTS * sizeof(*q->computed));
 	q->first_of =
 	    tpi_arena_array(a, q->n_kept_storages, sizeof(*q->first_of));
-	if (!q->items || !q->narrows || !q->results || !q->place ||
-	    !q->storages || !q->computed || !q->first_of)
+	if (!q->items || !q->narrows || !q->place || !q->storages ||
+	    !q->computed || !q->first_of)
 		return NULL;
 	for (size_t i = 0; i < q->n_kept_storages; i++)
 		q->first_of[i] = TP_NONE;

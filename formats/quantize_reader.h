@@ -25,11 +25,6 @@ struct tpi_quantized {
 	struct tp_quantized_item *items;
 	struct tpi_narrow *narrows;
 	struct tpi_handed_on handed_on;
-	struct tpi_narrow_result {
-		enum tp_status status;
-		bool nonfinite;
-		struct tp_err err;
-	} * results;
 	size_t *place;	  /* of each entry in the new reader */
 	size_t *storages; /* of each entry and part, or TP_NONE */
 	size_t *first_of; /* for each storage: entry seen first, or TP_NONE */
