@@ -46,7 +46,4 @@ enum tp_status tpi_dequantize_record(const struct tp_reader *r,
 const struct tp_quantized_item *tpi_dequantized_item(
     const struct tp_reader *r, size_t i);
 
-/* True if both are the same elements of the same storage. */
-bool tpi_same_view(const struct tp_entry *a, const struct tp_entry *b);
-
 #endif

@@ -10,7 +10,7 @@
 
 #include "tp/shape.h"
 
-#include "dequantize.h"
+#include "wrapped.h"
 
 #include "banned.h"
 
@@ -23,19 +23,6 @@ same_recipe(const struct tp_recipe *a, const struct tp_recipe *b)
 	       (a->calibrate != TP_CALIBRATE_PERCENTILE ||
 		   !(a->percentile < b->percentile ||
 		       a->percentile > b->percentile));
-}
-
-bool
-tpi_same_view(const struct tp_entry *a, const struct tp_entry *b)
-{
-	size_t dims = a->rank * sizeof(int64_t);
-
-	return a->storage == b->storage && a->dtype == b->dtype &&
-	       a->first == b->first && a->rank == b->rank && !a->sparse &&
-	       !b->sparse && !a->strides == !b->strides &&
-	       (!dims ||
-		   (!memcmp(a->shape, b->shape, dims) &&
-		       (!a->strides || !memcmp(a->strides, b->strides, dims))));
 }
 
 /* The entry whose computed storages this one can share: itself, if none. */

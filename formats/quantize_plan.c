@@ -9,8 +9,8 @@
 
 #include "tp/checked.h"
 
-#include "dequantize.h"
 #include "plugin.h"
+#include "wrapped.h"
 
 #include "banned.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrapped.c - files, storages, metadata and attachments handed on */
+/* wrapped.c - what a reader over a reader hands on, and tells apart */
 #include "wrapped.h"
+
+#include <string.h>
 
 #include "tp/quantized.h"
 
@@ -79,4 +81,17 @@ tpi_wrapped_attach(
 	    tp_reader_attachment_name(inner, k), r->attachments[i].name))
 		k++;
 	return tp_reader_attachment(inner, k, &r->attachments[i], err);
+}
+
+bool
+tpi_same_view(const struct tp_entry *a, const struct tp_entry *b)
+{
+	size_t dims = a->rank * sizeof(int64_t);
+
+	return a->storage == b->storage && a->dtype == b->dtype &&
+	       a->first == b->first && a->rank == b->rank && !a->sparse &&
+	       !b->sparse && !a->strides == !b->strides &&
+	       (!dims ||
+		   (!memcmp(a->shape, b->shape, dims) &&
+		       (!a->strides || !memcmp(a->strides, b->strides, dims))));
 }

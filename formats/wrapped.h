@@ -31,4 +31,10 @@ bool tpi_wrapped_is_graph(const struct tp_reader *r, size_t attachment);
 enum tp_status tpi_wrapped_attach(
     struct tp_reader *r, struct tp_reader *inner, size_t i, struct tp_err *err);
 
+/*
+ * True if both are the same elements of the same storage: what is made of them
+ * is one thing, so that tied weights stay tied.
+ */
+bool tpi_same_view(const struct tp_entry *a, const struct tp_entry *b);
+
 #endif
