@@ -95,199 +95,6 @@ tpi_check_say(struct tpi_check *c, const struct tpi_check_scope *s,
 }
 
 /*
- * ---- scopes ----
- */
-
-static void
-scope_init(struct tpi_check *c, struct tpi_check_scope *s)
-{
-	tp_map_init(&s->names, c->alloc);
-	tp_map_init(&s->initializers, c->alloc);
-}
-
-static void
-scope_release(struct tpi_check *c, struct tpi_check_scope *s)
-{
-	tp_map_release(&s->names);
-	tp_map_release(&s->initializers);
-	tp_mem_free(c->alloc, s->edges, s->cap_edges, sizeof(*s->edges));
-	s->edges = NULL;
-}
-
-/* "node 3", "an input or initializer" */
-static const char *
-definer(size_t def, char buf[48])
-{
-	if (def == 0)
-		return "an input or initializer";
-	snprintf(buf, 48, "node %zu", def - 1);
-	return buf;
-}
-
-static void
-define(struct tpi_check *c, struct tpi_check_scope *s, struct tp_str name,
-    size_t def)
-{
-	size_t taken = 0, outer_def;
-	char one[48], two[48];
-	enum tp_status rc;
-
-	rc = tp_map_add(&s->names, name, def, &taken, NULL);
-	if (rc == TP_EARG) {
-		tpi_check_say(c, s, true, "'%s' is defined twice: by %s and %s",
-		    TP_BRIEF(name), definer(taken, one), definer(def, two));
-		return;
-	}
-	c->no_memory |= rc != TP_OK;
-	for (const struct tpi_check_scope *o = s->outer; o; o = o->outer)
-		if (tp_map_find(&o->names, name, &outer_def)) {
-			tpi_check_say(c, s, false,
-			    "'%s' hides one of that name around it",
-			    TP_BRIEF(name));
-			return;
-		}
-}
-
-static void
-define_outputs(struct tpi_check *c, struct tpi_check_scope *s)
-{
-	for (size_t i = 0; i < s->n_nodes; i++)
-		for (size_t k = 0; k < s->nodes[i]->n_output; k++) {
-			struct tp_str name =
-			    tpi_onnx_str(s->nodes[i]->output[k]);
-
-			if (name.len)
-				define(c, s, name, i + 1);
-		}
-}
-
-/* In scope s, the node at which the walk stands uses what node j defines. */
-static void
-add_edge(struct tpi_check *c, struct tpi_check_scope *s, size_t j)
-{
-	struct tpi_check_edge *grown;
-	size_t cap;
-
-	if (s->at >= s->n_nodes)
-		return;
-	if (s->n_edges == s->cap_edges) {
-		cap = s->cap_edges ? s->cap_edges * 2 : 64;
-		grown = tp_mem_grow(
-		    c->alloc, s->edges, s->cap_edges, cap, sizeof(*grown));
-		if (!grown) {
-			c->no_memory = true;
-			return;
-		}
-		s->edges = grown;
-		s->cap_edges = cap;
-	}
-	s->edges[s->n_edges++] = (struct tpi_check_edge){j, s->at};
-}
-
-/* True if the name means something in s or around it. */
-static bool
-use(struct tpi_check *c, struct tpi_check_scope *s, struct tp_str name)
-{
-	size_t def;
-
-	for (; s; s = s->outer) {
-		if (!tp_map_find(&s->names, name, &def))
-			continue;
-		if (def == 0)
-			return true;
-		add_edge(c, s, def - 1);
-		if (def - 1 >= s->at && !s->late.s) {
-			s->late = name;
-			s->late_user = s->at;
-			s->late_maker = def - 1;
-		}
-		return true;
-	}
-	return false;
-}
-
-/*
- * ---- can the nodes be sorted? ----
- */
-
-static void
-tell_order(struct tpi_check *c, struct tpi_check_scope *s, size_t in_cycle)
-{
-	if (in_cycle != TP_NONE)
-		tpi_check_say(c, s, true,
-		    "the nodes cannot be ordered: node %zu (%s) needs its own "
-		    "result",
-		    in_cycle,
-		    TP_BRIEF(tpi_onnx_str(s->nodes[in_cycle]->op_type)));
-	else
-		tpi_check_say(c, s, false,
-		    "the nodes are not in order: node %zu uses '%s' of node "
-		    "%zu",
-		    s->late_user, TP_BRIEF(s->late), s->late_maker);
-}
-
-/* A node of a cycle, or TP_NONE; first and work have n_nodes + 1 places. */
-static size_t
-find_cycle(
-    struct tpi_check_scope *s, size_t *first, size_t *work, size_t *users)
-{
-	size_t n = s->n_nodes, n_work = 0, done = 0, at = TP_NONE;
-	size_t *waits = work + n + 1;
-
-	/* users[first[i] … first[i + 1] - 1] need node i. */
-	for (size_t e = 0; e < s->n_edges; e++) {
-		first[s->edges[e].maker + 1]++;
-		waits[s->edges[e].user]++;
-	}
-	for (size_t i = 0; i < n; i++)
-		first[i + 1] += first[i];
-	for (size_t e = 0; e < s->n_edges; e++)
-		users[--first[s->edges[e].maker + 1]] = s->edges[e].user;
-	for (size_t i = 0; i < n; i++)
-		if (waits[i] == 0)
-			work[n_work++] = i;
-	while (done < n_work) {
-		size_t i = work[done++];
-		size_t begin = first[i + 1];
-		size_t end = i + 1 < n ? first[i + 2] : s->n_edges;
-
-		for (size_t u = begin; u < end; u++)
-			if (--waits[users[u]] == 0)
-				work[n_work++] = users[u];
-	}
-	/* Each that is left waits for one that is left: go back n times. */
-	for (size_t i = 0; i < n; i++)
-		first[i] = TP_NONE;
-	for (size_t e = 0; e < s->n_edges; e++)
-		if (waits[s->edges[e].user] && waits[s->edges[e].maker]) {
-			at = s->edges[e].user;
-			first[at] = s->edges[e].maker;
-		}
-	for (size_t i = 0; i < n && at != TP_NONE; i++)
-		at = first[at];
-	return at;
-}
-
-static void
-check_order(struct tpi_check *c, struct tpi_check_scope *s)
-{
-	size_t n = s->n_nodes, *first, *work, *users;
-
-	if (!s->late.s || c->no_memory)
-		return;
-	first = tp_mem_array(c->alloc, n + 2, sizeof(*first));
-	work = tp_mem_array(c->alloc, 2 * n + 2, sizeof(*work));
-	users = tp_mem_array(c->alloc, s->n_edges, sizeof(*users));
-	if (first && work && users)
-		tell_order(c, s, find_cycle(s, first, work, users));
-	else
-		c->no_memory = true;
-	tp_mem_free(c->alloc, first, n + 2, sizeof(*first));
-	tp_mem_free(c->alloc, work, 2 * n + 2, sizeof(*work));
-	tp_mem_free(c->alloc, users, s->n_edges, sizeof(*users));
-}
-
-/*
  * ---- nodes ----
  */
 
@@ -355,7 +162,7 @@ check_node(struct tpi_check *c, struct tpi_check_scope *s,
 	for (size_t i = 0; i < node->n_input; i++) {
 		struct tp_str name = tpi_onnx_str(node->input[i]);
 
-		if (name.len && !use(c, s, name))
+		if (name.len && !tpi_check_use(c, s, name))
 			tpi_check_say(c, s, true,
 			    "node %zu (%s): input '%s' is defined nowhere",
 			    s->at, TP_BRIEF(op_type), TP_BRIEF(name));
@@ -384,12 +191,25 @@ check_nodes(struct tpi_check *c, struct tpi_check_scope *s)
 {
 	for (s->at = 0; s->at < s->n_nodes && !c->no_memory; s->at++)
 		check_node(c, s, s->nodes[s->at]);
-	check_order(c, s);
+	tpi_check_order(c, s);
 }
 
 /*
  * ---- graphs, functions, the model ----
  */
+
+static void
+define_outputs(struct tpi_check *c, struct tpi_check_scope *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		for (size_t k = 0; k < s->nodes[i]->n_output; k++) {
+			struct tp_str name =
+			    tpi_onnx_str(s->nodes[i]->output[k]);
+
+			if (name.len)
+				tpi_check_define(c, s, name, i + 1);
+		}
+}
 
 static void
 define_inputs(
@@ -402,7 +222,7 @@ define_inputs(
 		struct tp_str name = tpi_onnx_str(g->input[i]->name);
 
 		if (name.len)
-			define(c, s, name, 0);
+			tpi_check_define(c, s, name, 0);
 		else
 			tpi_check_say(c, s, true, "input %zu has no name", i);
 	}
@@ -420,7 +240,7 @@ define_inputs(
 			c->no_memory |= rc != TP_OK;
 		if (rc || tp_map_find(&s->names, name, &none))
 			continue;
-		define(c, s, name, 0);
+		tpi_check_define(c, s, name, 0);
 		/* Before version 4 each was the default of an input. */
 		if (s->path_of || c->model->ir_version >= 4 ||
 		    c->model->ir_version < 1 || told)
@@ -444,7 +264,7 @@ check_outputs(
 		if (!name.len)
 			tpi_check_say(c, s, true, "output %zu has no name", i);
 		else if (!tp_map_find(&s->names, name, &def) &&
-			 !use(c, s, name))
+			 !tpi_check_use(c, s, name))
 			tpi_check_say(c, s, true,
 			    "output '%s' is defined nowhere", TP_BRIEF(name));
 		else if (!tp_map_find(&s->names, name, &def))
@@ -460,7 +280,7 @@ tpi_check_graph(
 {
 	s->nodes = g->node;
 	s->n_nodes = g->n_node;
-	scope_init(c, s);
+	tpi_check_scope_init(c, s);
 	if (!g->name.len)
 		tpi_check_say(c, s, false, "the graph has no name");
 	define_inputs(c, s, g);
@@ -473,7 +293,7 @@ tpi_check_graph(
 		for (size_t i = 0; i < s->n_training; i++)
 			tpi_check_training(c, s, i);
 	}
-	scope_release(c, s);
+	tpi_check_scope_release(c, s);
 }
 
 void
@@ -512,20 +332,20 @@ check_function(struct tpi_check *c, const TpOnnx__FunctionProto *f)
 		name_parameter(c, tpi_onnx_str(f->attribute[i]));
 	for (size_t i = 0; i < f->n_attribute_proto; i++)
 		name_parameter(c, tpi_onnx_str(f->attribute_proto[i]->name));
-	scope_init(c, &s);
+	tpi_check_scope_init(c, &s);
 	if (!f->name.len)
 		tpi_check_say(c, &s, true, "a function has no name");
 	for (size_t i = 0; i < f->n_input; i++)
 		if (f->input[i].len)
-			define(c, &s, tpi_onnx_str(f->input[i]), 0);
+			tpi_check_define(c, &s, tpi_onnx_str(f->input[i]), 0);
 	define_outputs(c, &s);
 	check_nodes(c, &s);
 	for (size_t i = 0; i < f->n_output; i++)
-		if (!use(c, &s, tpi_onnx_str(f->output[i])))
+		if (!tpi_check_use(c, &s, tpi_onnx_str(f->output[i])))
 			tpi_check_say(c, &s, true,
 			    "output '%s' is defined nowhere",
 			    TP_BRIEF(tpi_onnx_str(f->output[i])));
-	scope_release(c, &s);
+	tpi_check_scope_release(c, &s);
 	tp_map_release(&c->parameters);
 	tp_map_release(&c->domains);
 	c->domains = outer;

@@ -55,6 +55,25 @@ void tpi_check_graph(struct tpi_check *c, const TpOnnx__GraphProto *g,
 void tpi_check_training(
     struct tpi_check *c, struct tpi_check_scope *main, size_t i);
 
+/* ---- onnx_check_scope.c ---- */
+
+void tpi_check_scope_init(struct tpi_check *c, struct tpi_check_scope *s);
+void tpi_check_scope_release(struct tpi_check *c, struct tpi_check_scope *s);
+
+/* An input or initializer (def 0) or node def - 1 has that name. */
+void tpi_check_define(struct tpi_check *c, struct tpi_check_scope *s,
+    struct tp_str name, size_t def);
+
+/*
+ * The node at which the walk stands uses the name: true if it means something in
+ * s or around it.
+ */
+bool tpi_check_use(
+    struct tpi_check *c, struct tpi_check_scope *s, struct tp_str name);
+
+/* After the walk: tell if nodes use what comes later, or need themselves. */
+void tpi_check_order(struct tpi_check *c, struct tpi_check_scope *s);
+
 /* ---- onnx_summary.c ---- */
 
 /* The attachment that is a graph; TP_ENOTFOUND if the model has none. */

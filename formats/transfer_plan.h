@@ -6,7 +6,8 @@
  *	transfer_meta.c     metadata, the graph, notes
  *	transfer_layout.c   items -> storages and a struct tp_model
  *	transfer_loss.c     losses, and their remedies
- *	transfer.c          the steps in order; writing
+ *	transfer.c          the steps in order
+ *	transfer_run.c      writing
  *	transfer_verify.c   reading back
  */
 #ifndef TPI_TRANSFER_PLAN_H
@@ -119,6 +120,10 @@ enum tp_status tpi_transfer_note(struct tp_transfer *t, struct tp_err *err,
 
 /* The path of a reader, for messages. */
 const char *tpi_reader_path(const struct tp_reader *r);
+
+/* TP_EARG if the output would replace an input. */
+enum tp_status tpi_transfer_check_not_input(
+    const struct tp_transfer *t, const char *path, struct tp_err *err);
 
 /* TP_EIO if an input was written to since it was opened. */
 enum tp_status tpi_transfer_check_inputs(
