@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 
-TYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-CODES = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
+TYPES = {"f16": np.dtype("<f2"), "f32": np.dtype("<f4"), "f64": np.dtype("<f8")}
+CODES = {"f16": np.dtype("<u2"), "f32": np.dtype("<u4"), "f64": np.dtype("<u8")}
 
 
 def convert(source, to):
-    name = {v: k for k, v in TYPES.items()}[source.dtype.type]
-    done = subprocess.run([sys.argv[1], name, to], input=source.tobytes(),
+    name = {v.type: k for k, v in TYPES.items()}[source.dtype.type]
+    done = subprocess.run([sys.argv[1], name, to], input=source.astype(TYPES[name]).tobytes(),
                           stdout=subprocess.PIPE, check=True)
     return np.frombuffer(done.stdout, TYPES[to])
 
