@@ -482,6 +482,7 @@ static const struct way {
     {"open", {"EIO", "EMFILE", "EINTR", "ENOSPC", "EDQUOT", "KILL"}},
     {"read", {"EIO", "EINTR", "short", "KILL"}},
     {"pread", {"EIO", "EINTR", "short", "KILL"}},
+    {"readdir", {"EIO", "KILL"}},
     {"mmap", {"ENOMEM", "EMFILE", "KILL"}},
     {"write", {"EIO", "ENOSPC", "EDQUOT", "EINTR", "short", "KILL"}},
     {"copy_file_range", {"EIO", "ENOSPC", "EDQUOT", "EINTR", "short", "KILL"}},

@@ -71,6 +71,12 @@ prepare() {
 	tp-convert -q --dtype '*=f32' narrow.tpt other/m.tpt
 	prepare_inputs first 2
 	prepare_inputs other 3
+	mkdir sets
+	for op in Abs Relu; do
+		printf '%s\n' 'opset 17' 'input x f32 2' 'output y f32 2' \
+		    "node $op x -> y" 'in x f32 2 = 0 2' 'out y f32 2 = 0 2' |
+		    onnx_test "sets/$op"
+	done
 	rm sample.tpt narrow.tpt
 	cp -R first/. keep
 }
@@ -197,6 +203,7 @@ verify_jobs() {
 	job r "run" "tp-verify run --seed 1 --against in/inline.onnx in/net.onnx"
 	job r "run with tensors of a file" \
 	    "tp-verify run --input x=in/input_0.pb --against in/inline.onnx in/net.onnx"
+	job r "run a folder of data sets" "tp-verify run sets"
 	job r "op" "tp-verify op --in in/m.tpt:embedding.weight Softmax"
 	job r "op on shards, expected" \
 	    "tp-verify op --in in/shards.safetensors.index.json:conv1.weight --expect in/m.onnx:conv1.weight Identity"

@@ -25,6 +25,7 @@
  *	unlink		its name is taken away
  */
 #define _GNU_SOURCE 1
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -228,6 +229,14 @@ part(enum fault f, size_t n)
 			return NULL;                                \
 		return next(path, mode);                            \
 	}
+#define READDIR(name, item)                                            \
+	EXPORT struct item *name(DIR *dir);                            \
+	struct item *name(DIR *dir)                                    \
+	{                                                              \
+		NEXT(struct item *(*)(DIR *), #name);                  \
+                                                                       \
+		return fault_of("readdir") == FAIL ? NULL : next(dir); \
+	}
 #define PREAD(name, off)                                             \
 	EXPORT ssize_t name(int fd, void *p, size_t n, off at);      \
 	ssize_t name(int fd, void *p, size_t n, off at)              \
@@ -275,6 +284,8 @@ OPENAT(openat)
 OPENAT(openat64)
 FOPEN(fopen)
 FOPEN(fopen64)
+READDIR(readdir, dirent)
+READDIR(readdir64, dirent64)
 PREAD(pread, off_t)
 PREAD(pread64, off64_t)
 PWRITE(pwrite, off_t)
@@ -283,6 +294,14 @@ FTRUNCATE(ftruncate, off_t)
 FTRUNCATE(ftruncate64, off64_t)
 MMAP(mmap, off_t)
 MMAP(mmap64, off64_t)
+
+EXPORT DIR *
+opendir(const char *path)
+{
+	NEXT(DIR * (*)(const char *), "opendir");
+
+	return fault_of("open") == FAIL ? NULL : next(path);
+}
 
 EXPORT ssize_t
 read(int fd, void *p, size_t n)

@@ -20,6 +20,7 @@
 #define MAX_DEPTH 8
 
 static const char no_memory[] = "out of memory";
+static const char cannot_read[] = "cannot be read";
 
 static char *
 join(const char *folder, const char *name)
@@ -43,15 +44,32 @@ is_folder(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-static bool
-has_file(const char *folder, const char *name)
+/* What is at a path, as S_IFDIR and its kind; 0: nothing. */
+static const char *
+type_at(const char *path, mode_t *type)
+{
+	struct stat st;
+
+	*type = 0;
+	if (!path)
+		return no_memory;
+	if (!stat(path, &st))
+		*type = st.st_mode & S_IFMT;
+	else if (errno != ENOENT && errno != ELOOP)
+		return cannot_read;
+	return NULL;
+}
+
+static const char *
+find_file(const char *folder, const char *name, bool *is_there)
 {
 	char *path = join(folder, name);
-	struct stat st;
-	bool has = path && !stat(path, &st) && !S_ISDIR(st.st_mode);
+	mode_t type;
+	const char *wrong = type_at(path, &type);
 
 	free(path);
-	return has;
+	*is_there = type && type != S_IFDIR;
+	return wrong;
 }
 
 static struct run_target *
@@ -99,60 +117,63 @@ compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+struct names {
+	char **at;
+	size_t n;
+};
+
 static void
-free_names(char **names, size_t n)
+free_names(struct names *names)
 {
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	for (size_t i = 0; i < names->n; i++)
+		free(names->at[i]);
+	free(names->at);
 }
 
-/* Folders in a folder, by name; hidden ones are left out. */
+/* Adds the path if it is a folder; takes it. */
 static const char *
-list_folders(const char *folder, char ***out, size_t *n)
+add_name(struct names *names, char *path)
+{
+	mode_t type;
+	const char *wrong = type_at(path, &type);
+	char **at = NULL;
+
+	if (!wrong && type == S_IFDIR) {
+		at = realloc(names->at, (names->n + 1) * sizeof(*at));
+		wrong = at ? NULL : no_memory;
+	}
+	if (at) {
+		names->at = at;
+		at[names->n++] = path;
+	} else {
+		free(path);
+	}
+	return wrong;
+}
+
+/*
+ * Folders in a folder, by name; hidden ones are left out. Who stopped halfway
+ * would leave data sets out and pass.
+ */
+static const char *
+list_folders(const char *folder, struct names *names)
 {
 	DIR *dir = opendir(folder);
 	const char *wrong = NULL;
 	struct dirent *e;
-	char **names = NULL, *path;
-	size_t n_names = 0;
-	void *p;
 
-	*n = 0;
-	*out = NULL;
+	*names = (struct names){NULL, 0};
 	if (!dir)
-		return "cannot be read";
-	/* Who stopped halfway would leave data sets out and pass. */
-	while (!wrong && (errno = 0, e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		path = join(folder, e->d_name);
-		if (path && !is_folder(path)) {
-			free(path);
-			continue;
-		}
-		p = path ? realloc(names, (n_names + 1) * sizeof(*names))
-			 : NULL;
-		if (p) {
-			names = p;
-			names[n_names++] = path;
-		} else {
-			free(path);
-			wrong = no_memory;
-		}
-	}
+		return errno == ENOMEM ? no_memory : cannot_read;
+	while (!wrong && (errno = 0, e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			wrong = add_name(names, join(folder, e->d_name));
 	if (!wrong && errno)
-		wrong = "cannot be read";
+		wrong = cannot_read;
 	closedir(dir);
-	if (wrong) {
-		free_names(names, n_names);
-		return wrong;
-	}
-	if (names)
-		qsort(names, n_names, sizeof(*names), compare_names);
-	*out = names;
-	*n = n_names;
-	return NULL;
+	if (names->n)
+		qsort(names->at, names->n, sizeof(*names->at), compare_names);
+	return wrong;
 }
 
 static bool
@@ -168,54 +189,67 @@ is_set(const char *path)
 static const char *
 add_sets_of(struct run_target *t, const char *folder)
 {
-	const char *wrong;
-	char **names;
-	size_t n;
+	struct names names;
+	const char *wrong = list_folders(folder, &names);
 
-	wrong = list_folders(folder, &names, &n);
-	for (size_t i = 0; i < n && !wrong; i++) {
-		if (!is_set(names[i]))
+	for (size_t i = 0; i < names.n && !wrong; i++) {
+		if (!is_set(names.at[i]))
 			continue;
-		wrong = add_set(t, names[i]);
-		names[i] = NULL;
+		wrong = add_set(t, names.at[i]);
+		names.at[i] = NULL;
 	}
-	free_names(names, n);
+	free_names(&names);
+	return wrong;
+}
+
+static const char *add_folder(
+    struct run_targets *t, const char *folder, unsigned depth);
+
+/* Those within a folder, but for data sets; *n: how many there are. */
+static const char *
+add_inner(struct run_targets *t, const char *folder, unsigned depth, size_t *n)
+{
+	struct names names;
+	const char *wrong = list_folders(folder, &names);
+
+	*n = 0;
+	for (size_t i = 0; i < names.n && !wrong; i++) {
+		if (is_set(names.at[i]))
+			continue;
+		++*n;
+		wrong = add_folder(t, names.at[i], depth + 1);
+	}
+	free_names(&names);
 	return wrong;
 }
 
 static const char *
 add_folder(struct run_targets *t, const char *folder, unsigned depth)
 {
-	bool has_model = has_file(folder, MODEL_NAME);
-	size_t n = 0, n_inner = 0;
-	const char *wrong = NULL;
-	char **names = NULL;
+	struct run_target *target;
+	bool has_model;
+	const char *wrong = find_file(folder, MODEL_NAME, &has_model);
+	size_t n_inner = 0;
+	char *model = NULL;
 
 	if (depth == MAX_DEPTH)
 		return "folders are nested too deeply";
-	if (!has_model) {
-		wrong = list_folders(folder, &names, &n);
-		for (size_t i = 0; i < n && !wrong; i++) {
-			if (is_set(names[i]))
-				continue;
-			n_inner++;
-			wrong = add_folder(t, names[i], depth + 1);
-		}
-		free_names(names, n);
-	}
-	if (!wrong && n_inner == 0) {
-		struct run_target *target = add_target(
-		    t, folder, has_model ? join(folder, MODEL_NAME) : NULL);
-
-		wrong = target ? add_sets_of(target, folder) : no_memory;
-	}
-	return wrong;
+	if (!wrong && !has_model)
+		wrong = add_inner(t, folder, depth, &n_inner);
+	if (wrong || n_inner)
+		return wrong;
+	if (has_model && !(model = join(folder, MODEL_NAME)))
+		return no_memory;
+	target = add_target(t, folder, model);
+	return target ? add_sets_of(target, folder) : no_memory;
 }
 
 static const char *
 add_file(struct run_targets *t, const char *path)
 {
-	return add_target(t, path, strdup(path)) ? NULL : no_memory;
+	char *model = strdup(path);
+
+	return model && add_target(t, path, model) ? NULL : no_memory;
 }
 
 /* True if the operand was the model itself. */
@@ -225,20 +259,38 @@ is_file_target(const struct run_target *t)
 	return t->model && !strcmp(t->path, t->model);
 }
 
+/* Is a folder a data set, whatever its name? */
+static const char *
+has_data(const char *folder, bool *has)
+{
+	bool model, input = false, output = false;
+	const char *wrong = find_file(folder, MODEL_NAME, &model);
+
+	if (!wrong)
+		wrong = find_file(folder, "input_0.pb", &input);
+	if (!wrong)
+		wrong = find_file(folder, "output_0.pb", &output);
+	*has = !model && (input || output);
+	return wrong;
+}
+
 const char *
 run_targets_add(struct run_targets *t, const char *operand)
 {
 	struct run_target *last = t->n ? &t->items[t->n - 1] : NULL;
+	const char *wrong = NULL;
+	bool is_data = false;
 
 	if (!is_folder(operand))
 		return add_file(t, operand);
-	if (last && is_file_target(last) && !has_file(operand, MODEL_NAME) &&
-	    (has_file(operand, "input_0.pb") ||
-		has_file(operand, "output_0.pb"))) {
-		last->is_told = true;
-		return add_set(last, strdup(operand));
-	}
-	return add_folder(t, operand, 0);
+	if (last && is_file_target(last))
+		wrong = has_data(operand, &is_data);
+	if (wrong)
+		return wrong;
+	if (!is_data)
+		return add_folder(t, operand, 0);
+	last->is_told = true;
+	return add_set(last, strdup(operand));
 }
 
 const char *
@@ -274,7 +326,8 @@ run_targets_release(struct run_targets *t)
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->items[i].path);
 		free(t->items[i].model);
-		free_names(t->items[i].sets, t->items[i].n_sets);
+		free_names(
+		    &(struct names){t->items[i].sets, t->items[i].n_sets});
 	}
 	free(t->items);
 	*t = (struct run_targets){.items = NULL};
