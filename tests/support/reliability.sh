@@ -209,8 +209,9 @@ END
 		    "@tests.$preset.not_run" "@tests.$preset.programs" \
 		    "@tests.$preset.findings"
 	done
-	# Facts of tests under sanitizers are those of the dev build once more.
+	# Facts of tests elsewhere are those of the dev build once more.
 	sum 'tests.*.fact.*'
+	sum 'cross.*.fact.*'
 }
 
 static_analysis() {
