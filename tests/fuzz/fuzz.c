@@ -268,6 +268,35 @@ read_streamed(
 	return NULL;
 }
 
+uint8_t *
+fuzz_drain(struct tp_stream *s)
+{
+	size_t n = (size_t)tp_stream_nbytes(s);
+	struct tp_err err = TP_ERR_INIT;
+	uint8_t *bytes = malloc(n + 1);
+	enum tp_status rc;
+
+	MUST(bytes);
+	rc = tp_stream_read(s, bytes, n, &err);
+	tp_stream_close(s);
+	if (!rc)
+		return bytes;
+	MUST(err.msg[0]);
+	free(bytes);
+	return NULL;
+}
+
+uint8_t *
+fuzz_packed(const struct tp_tensor *t, uint64_t nbytes)
+{
+	struct tp_strided s = tp_tensor_strided(t);
+	uint8_t *packed = calloc((size_t)nbytes + 1, 1);
+
+	MUST(packed);
+	tp_gather(&s, 0, (size_t)tp_tensor_numel(t), packed);
+	return packed;
+}
+
 bool
 fuzz_is_countable(const struct tp_entry *e)
 {
@@ -295,7 +324,6 @@ check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
 	const struct tp_entry *e = tp_reader_entry(r, i);
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_tensor *t = NULL;
-	struct tp_strided s;
 	uint8_t *packed;
 
 	if (!fuzz_is_countable(e)) {
@@ -306,10 +334,7 @@ check_tensor(struct tp_reader *r, size_t i, const uint8_t *bytes)
 	MUST(tp_tensor_dtype(t) == e->dtype);
 	MUST(tp_tensor_rank(t) == e->rank);
 	MUST(tp_tensor_numel(t) == e->n_elems);
-	packed = calloc((size_t)e->nbytes + 1, 1);
-	MUST(packed);
-	s = tp_tensor_strided(t);
-	tp_gather(&s, 0, (size_t)e->n_elems, packed);
+	packed = fuzz_packed(t, e->nbytes);
 	to_little(e->dtype, packed, e->nbytes);
 	MUST(!memcmp(packed, bytes, (size_t)e->nbytes));
 	free(packed);

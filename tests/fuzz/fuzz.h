@@ -71,8 +71,10 @@ const char *fuzz_file(const char *name, const void *data, size_t n);
 /* A limit that suits small files. */
 #define FUZZ_EXPANSION 256
 
-/* A new file is opened while memory ends: an error with a reason, no leak.
- * fuzz_open begins with that once for each file that was made. */
+/*
+ * A new file is opened while memory ends: an error with a reason, no leak.
+ * fuzz_open begins with that once for each file that was made.
+ */
 void fuzz_open_failing(const char *path, const char *format, unsigned flags);
 
 /* tp_open with that limit. NULL: refused, *err says why. */
@@ -86,8 +88,18 @@ struct tp_reader *fuzz_open(
 #define FUZZ_TENSOR_BYTES ((uint64_t)1 << 20)
 void fuzz_walk(struct tp_reader *r);
 
-/* False if this machine's indices are too short for an axis: no tensor holds
- * it. */
+/* All bytes of a stream, which is closed; NULL: unreadable, with a reason. */
+struct tp_stream;
+uint8_t *fuzz_drain(struct tp_stream *s);
+
+/* The packed elements of a tensor in the machine's byte order. */
+struct tp_tensor;
+uint8_t *fuzz_packed(const struct tp_tensor *t, uint64_t nbytes);
+
+/*
+ * False if this machine's indices are too short for an axis: no tensor holds
+ * it.
+ */
 bool fuzz_is_countable(const struct tp_entry *e);
 
 /* r is narrowed and widened while memory ends. */
@@ -125,8 +137,10 @@ void fuzz_failed(void);
 void fuzz_other_ways(struct tp_reader *r, const uint8_t *data, size_t n,
     unsigned flags, unsigned how);
 
-/* What only asks for trouble: indices past the end, axes that are not there,
- * strings as numbers. And what has no other caller here. */
+/*
+ * What only asks for trouble: indices past the end, axes that are not there,
+ * strings as numbers. And what has no other caller here.
+ */
 void fuzz_ask(struct tp_reader *r);
 
 /* The last byte of an input chooses options; it is taken off. */

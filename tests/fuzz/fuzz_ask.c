@@ -28,20 +28,6 @@ ask_beyond(struct tp_reader *r)
 			 &byte, 1, &err) == TP_EARG);
 }
 
-/* The bytes of a stream, which is closed. They can be read. */
-static uint8_t *
-drain(struct tp_stream *s)
-{
-	struct tp_err err = TP_ERR_INIT;
-	size_t n = (size_t)tp_stream_nbytes(s);
-	uint8_t *bytes = malloc(n + 1);
-
-	MUST(bytes);
-	MUST_OK(tp_stream_read(s, bytes, n, &err), &err);
-	tp_stream_close(s);
-	return bytes;
-}
-
 /* bytes with the axes turned round, an element of `size` bytes each. */
 static void
 check_turned(const struct tp_entry *e, size_t size, const uint8_t *bytes,
@@ -80,10 +66,11 @@ ask_turned(struct tp_reader *r, size_t i)
 	if (e->sparse || e->dtype == TP_DTYPE_STRING)
 		MUST(rc == TP_EUNSUPPORTED);
 	if (!rc && bits % 8 == 0 && e->n_elems <= MOST_ELEMS) {
-		turned = drain(s);
+		turned = fuzz_drain(s);
 		s = NULL;
 		MUST_OK(tp_stream_entry(r, i, &plain, &err), &err);
-		bytes = drain(plain);
+		bytes = fuzz_drain(plain);
+		MUST(bytes && turned);
 		check_turned(e, bits / 8, bytes, turned);
 		free(bytes);
 		free(turned);
@@ -117,7 +104,8 @@ ask_strings(struct tp_reader *r, size_t i, struct tp_strings *pool)
 		return;
 	}
 	MUST_OK(tp_stream_entry(r, i, &s, &err), &err);
-	p = bytes = drain(s);
+	p = bytes = fuzz_drain(s);
+	MUST(bytes);
 	numbers = tp_tensor_data(v.tensor);
 	for (uint64_t k = 0; k < tp_tensor_numel(v.tensor); k++) {
 		struct tp_str text = tp_strings_at(pool, numbers[k]);

@@ -91,15 +91,11 @@ elements(struct tp_reader *r, size_t entry)
 	const struct tp_entry *e = tp_reader_entry(r, entry);
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_tensor *t = NULL;
-	struct tp_strided s;
 	uint8_t *packed;
 
 	if (tp_reader_tensor(r, entry, &t, &err))
 		return NULL;
-	packed = calloc((size_t)e->nbytes + 1, 1);
-	MUST(packed);
-	s = tp_tensor_strided(t);
-	tp_gather(&s, 0, (size_t)e->n_elems, packed);
+	packed = fuzz_packed(t, e->nbytes);
 	tp_tensor_free(t);
 	return packed;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_plan.c - plans: what is read can be written and read again, the same,
- * from memory and from a file */
+/*
+ * fuzz_plan.c - plans: what is read can be written and read again, the same,
+ * from memory and from a file
+ */
 #include "fuzz.h"
 
 #include <string.h>

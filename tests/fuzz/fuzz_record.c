@@ -16,7 +16,8 @@
 #include "tp/copy.h"
 #include "tp/quantized.h"
 
-/* c, d: codes; s*, t: scales; z, y: zero points; h, f: floats that were cast.
+/*
+ * c, d: codes; s*: scales; z, y: zero points; h, f: floats that were cast.
  */
 #define HEADER                                                                 \
 	"{\"c\":{\"dtype\":\"I8\",\"shape\":[2,4],\"data_offsets\":[0,8]},"    \
@@ -69,14 +70,12 @@ numbers(struct tp_reader *r, size_t entry)
 	const struct tp_entry *e = tp_reader_entry(r, entry);
 	double *x = calloc((size_t)e->n_elems + 1, sizeof(*x));
 	struct tp_err err = TP_ERR_INIT;
-	uint8_t *packed = calloc((size_t)e->nbytes + 1, 1);
 	struct tp_tensor *t = NULL;
-	struct tp_strided s;
+	uint8_t *packed;
 
-	MUST(x && packed);
+	MUST(x);
 	MUST_OK(tp_reader_tensor(r, entry, &t, &err), &err);
-	s = tp_tensor_strided(t);
-	tp_gather(&s, 0, (size_t)e->n_elems, packed);
+	packed = fuzz_packed(t, e->nbytes);
 	for (size_t i = 0; i < e->n_elems; i++)
 		x[i] = tp_load_f64(e->dtype, packed, i);
 	tp_tensor_free(t);
@@ -104,7 +103,8 @@ group_of(const struct tp_entry *e, const struct tp_quant_info *q, size_t k)
 	       k % inner;
 }
 
-/* What the entry stands for, with a scale or without; and what was made of it.
+/*
+ * What the entry stands for, with a scale or without; and what was made of it.
  */
 static void
 check_numbers(struct tp_reader *r, size_t i, struct tp_reader *wide)

@@ -11,31 +11,13 @@
 /* As many tensors tell as much as all. */
 #define MOST 64
 
-/* All bytes of a stream, which is closed; NULL: they cannot be read. */
-static uint8_t *
-drain(struct tp_stream *s, struct tp_err *err)
-{
-	size_t n = (size_t)tp_stream_nbytes(s);
-	uint8_t *bytes = malloc(n + 1);
-	enum tp_status rc;
-
-	MUST(bytes);
-	rc = tp_stream_read(s, bytes, n, err);
-	tp_stream_close(s);
-	if (!rc)
-		return bytes;
-	MUST(err->msg[0]);
-	free(bytes);
-	return NULL;
-}
-
 static uint8_t *
 entry_bytes(struct tp_reader *r, size_t i)
 {
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_stream *s = NULL;
 
-	return tp_stream_entry(r, i, &s, &err) ? NULL : drain(s, &err);
+	return tp_stream_entry(r, i, &s, &err) ? NULL : fuzz_drain(s);
 }
 
 static uint8_t *
@@ -44,7 +26,7 @@ storage_bytes(struct tp_reader *r, size_t i)
 	struct tp_err err = TP_ERR_INIT;
 	struct tp_stream *s = NULL;
 
-	return tp_stream_storage(r, i, &s, &err) ? NULL : drain(s, &err);
+	return tp_stream_storage(r, i, &s, &err) ? NULL : fuzz_drain(s);
 }
 
 /* An entry of both: the same bytes, or none. */

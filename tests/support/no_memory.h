@@ -244,6 +244,24 @@ static void world_make(struct world *w);
 static void world_check(struct world *w); /* a call has failed */
 static void world_release(struct world *w);
 
+/* Where a function that fails must not have written, or only NULL. */
+static int untouched;
+#define UNTOUCHED ((void *)&untouched)
+
+/* In arguments: the pointer, which the function takes away from the world. */
+#define take(pointer) take_pointer((pointer), sizeof(*(pointer)))
+
+static void *
+take_pointer(void *pointer, size_t size)
+{
+	void *taken;
+
+	assert_int_equal(size, sizeof(taken));
+	memcpy(&taken, pointer, sizeof(taken));
+	memset(pointer, 0, sizeof(taken));
+	return taken;
+}
+
 enum no_memory_kind {
 	NO_MEMORY_GETS,
 	NO_MEMORY_SOME,

@@ -49,10 +49,6 @@ struct world {
 	size_t size;
 };
 
-/* Where a function that fails must not have written, or only NULL. */
-static int untouched;
-#define UNTOUCHED ((void *)&untouched)
-
 static const unsigned axes_1_0[] = {1, 0};
 static const struct tp_type any_type = {.kind = TP_VALUE_NONE};
 static const struct tp_create_options force = {
@@ -67,20 +63,6 @@ static const struct tp_transfer_options to_safetensors = {
 /*
  * ---- in arguments ----
  */
-
-/* The pointer, which the function takes away from the world. */
-#define take(pointer) take_pointer((pointer), sizeof(*(pointer)))
-
-static void *
-take_pointer(void *pointer, size_t size)
-{
-	void *taken;
-
-	assert_int_equal(size, sizeof(taken));
-	memcpy(&taken, pointer, sizeof(taken));
-	memset(pointer, 0, sizeof(taken));
-	return taken;
-}
 
 static int
 swallow(void *ctx, const char *s, size_t n)

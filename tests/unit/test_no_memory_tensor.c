@@ -115,27 +115,9 @@ struct world {
 	char brief[TP_BRIEF_SIZE], text[64], shape_text[TP_SHAPE_TEXT_SIZE];
 };
 
-/* Where a function that fails must not have written, or only NULL. */
-static int untouched;
-#define UNTOUCHED ((void *)&untouched)
-
 /*
  * ---- in arguments ----
  */
-
-/* The pointer, which the function takes away from the world. */
-#define take(pointer) take_pointer((pointer), sizeof(*(pointer)))
-
-static void *
-take_pointer(void *pointer, size_t size)
-{
-	void *taken;
-
-	assert_int_equal(size, sizeof(taken));
-	memcpy(&taken, pointer, sizeof(taken));
-	memset(pointer, 0, sizeof(taken));
-	return taken;
-}
 
 /* The block, which is gone when it has grown. */
 static void *

@@ -80,6 +80,17 @@ test_scalars(void **state)
 	tp_onnx_program_close(p);
 }
 
+static const struct tp_attr *
+list_of(const TpOnnx__ModelProto *m, enum tp_attr_kind kind, size_t n,
+    struct tp_onnx_program **p)
+{
+	const struct tp_attr *got = attribute_of(m, p);
+
+	assert_int_equal(got->kind, kind);
+	assert_int_equal(got->n, n);
+	return got;
+}
+
 static void
 test_lists(void **state)
 {
@@ -94,9 +105,7 @@ test_lists(void **state)
 		BUILD_ADD(a->floats, a->n_floats, 0.1F);
 		BUILD_ADD(a->floats, a->n_floats, -INFINITY);
 		a->has_type = typed;
-		got = attribute_of(m, &p);
-		assert_int_equal(got->kind, TP_ATTR_FLOATS);
-		assert_int_equal(got->n, 2);
+		got = list_of(m, TP_ATTR_FLOATS, 2, &p);
 		assert_true(got->floats[0] == (double)0.1F);
 		assert_true(got->floats[1] == -INFINITY);
 		tp_onnx_program_close(p);
@@ -105,9 +114,7 @@ test_lists(void **state)
 		BUILD_ADD(a->ints, a->n_ints, -1);
 		BUILD_ADD(a->ints, a->n_ints, INT64_MAX);
 		a->has_type = typed;
-		got = attribute_of(m, &p);
-		assert_int_equal(got->kind, TP_ATTR_INTS);
-		assert_int_equal(got->n, 2);
+		got = list_of(m, TP_ATTR_INTS, 2, &p);
 		assert_true(got->ints[0] == -1 && got->ints[1] == INT64_MAX);
 		tp_onnx_program_close(p);
 
@@ -115,17 +122,13 @@ test_lists(void **state)
 		BUILD_ADD(a->strings, a->n_strings, build_bytes("one"));
 		BUILD_ADD(a->strings, a->n_strings, build_bytes(""));
 		a->has_type = typed;
-		got = attribute_of(m, &p);
-		assert_int_equal(got->kind, TP_ATTR_STRINGS);
-		assert_int_equal(got->n, 2);
+		got = list_of(m, TP_ATTR_STRINGS, 2, &p);
 		assert_str(got->strings[0], "one");
 		assert_str(got->strings[1], "");
 		tp_onnx_program_close(p);
 	}
 	/* An empty list needs its type. */
-	got = attribute_of(model_with_attribute(A_INTS, &a), &p);
-	assert_int_equal(got->kind, TP_ATTR_INTS);
-	assert_int_equal(got->n, 0);
+	(void)list_of(model_with_attribute(A_INTS, &a), TP_ATTR_INTS, 0, &p);
 	tp_onnx_program_close(p);
 }
 

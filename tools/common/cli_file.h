@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli_file.h - texts that options name, and what is written beside the main
- * output */
+/*
+ * cli_file.h - texts that options name, and what is written beside the main
+ * output
+ */
 #ifndef CLI_FILE_H
 #define CLI_FILE_H
 
