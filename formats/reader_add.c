@@ -84,10 +84,11 @@ tpi_reader_adopt_source(struct tp_reader *r, struct tpi_source *source,
 	if (!rc) {
 		r->sources = items;
 		/* A file that is read twice is known by its first number. */
-		rc = tp_map_add(&r->source_ids, id_key(&source->id),
-		    r->n_sources, NULL, err);
+		if (!tpi_reader_find_source(r, &source->id, index))
+			rc = tp_map_add(&r->source_ids, id_key(&source->id),
+			    r->n_sources, NULL, err);
 	}
-	if (rc && rc != TP_EARG) {
+	if (rc) {
 		tpi_source_close(source);
 		return rc;
 	}

@@ -36,14 +36,6 @@ join(const char *folder, const char *name)
 	return path;
 }
 
-static bool
-is_folder(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
 /* What is at a path, as S_IFDIR and its kind; 0: nothing. */
 static const char *
 type_at(const char *path, mode_t *type)
@@ -58,6 +50,14 @@ type_at(const char *path, mode_t *type)
 	else if (errno != ENOENT && errno != ELOOP)
 		return cannot_read;
 	return NULL;
+}
+
+static bool
+is_folder(const char *path)
+{
+	mode_t type;
+
+	return !type_at(path, &type) && type == S_IFDIR;
 }
 
 static const char *
